@@ -1,0 +1,93 @@
+//! Records on their way from a partition to a task.
+
+use std::{ops::Range, sync::Arc};
+
+use crate::record::{Headers, Offset, Partition, Record, Timestamp};
+
+/// Records of one partition, in order, and what keeps them alive. Read like a cursor; `Send`, so that a
+/// half-read batch moves with its task.
+#[derive(Default)]
+pub struct Batch {
+    /// Which rows of which segments. (librdkafka's messages become a second kind.)
+    pieces: Vec<(Arc<Segment>, Range<u32>)>,
+    piece: usize,
+    remaining: usize,
+}
+
+/// Records that were written in one go: one buffer, shared by the log and by all who read it.
+#[derive(Debug, Default)]
+pub(crate) struct Segment {
+    pub(crate) bytes: Vec<u8>,
+    pub(crate) rows: Vec<SegmentRow>,
+}
+
+/// A record of a [`Segment`]. `None` ranges are nulls.
+#[derive(Debug, Clone)]
+pub(crate) struct SegmentRow {
+    pub(crate) offset: Offset,
+    pub(crate) timestamp: Option<Timestamp>,
+    pub(crate) key: Option<Range<u32>>,
+    pub(crate) value: Option<Range<u32>>,
+    pub(crate) headers: Range<u32>,
+}
+
+impl Segment {
+    #[inline]
+    fn slice(&self, range: &Range<u32>) -> &[u8] {
+        &self.bytes[range.start as usize..range.end as usize]
+    }
+}
+
+impl Batch {
+    /// Adds rows of a segment.
+    pub(crate) fn push(&mut self, segment: Arc<Segment>, rows: Range<u32>) {
+        if rows.start < rows.end {
+            self.remaining += rows.len();
+            self.pieces.push((segment, rows));
+        }
+    }
+
+    /// How many records are left.
+    pub fn remaining(&self) -> usize {
+        self.remaining
+    }
+
+    /// The record at the cursor, as coming from this input and partition.
+    #[inline]
+    pub fn record(&self, input: usize, partition: Partition) -> Option<Record<'_>> {
+        let (segment, row) = self.current()?;
+        Some(Record {
+            input,
+            partition,
+            offset: row.offset,
+            timestamp: row.timestamp,
+            key: row.key.as_ref().map(|range| segment.slice(range)),
+            value: row.value.as_ref().map(|range| segment.slice(range)),
+            headers: Headers::from_encoded(segment.slice(&row.headers)),
+        })
+    }
+
+    /// Offset and timestamp of the record at the cursor.
+    #[inline]
+    pub fn head(&self) -> Option<(Offset, Option<Timestamp>)> {
+        self.current().map(|(_, row)| (row.offset, row.timestamp))
+    }
+
+    /// Goes on to the next record.
+    #[inline]
+    pub fn advance(&mut self) {
+        if let Some((_, rows)) = self.pieces.get_mut(self.piece) {
+            rows.start += 1;
+            self.remaining -= 1;
+            if rows.start >= rows.end {
+                self.piece += 1;
+            }
+        }
+    }
+
+    #[inline]
+    fn current(&self) -> Option<(&Segment, &SegmentRow)> {
+        let (segment, rows) = self.pieces.get(self.piece)?;
+        Some((segment, &segment.rows[rows.start as usize]))
+    }
+}

@@ -1,0 +1,155 @@
+//! Two kinds of errors. What kproc's own calls return ([`StoreError`], [`SendError`](crate::SendError), …)
+//! implements `std::error::Error`, so it fits into anyhow and thiserror. [`Error`] is the catch-all of a
+//! handler, as in anyhow: made from anything by `?`.
+
+use std::fmt;
+
+pub use kproc_store::{
+    StoreError,
+    codec::{DecodeError, EncodeError},
+};
+
+/// Any error, in a box.
+pub type BoxError = Box<dyn std::error::Error + Send + Sync>;
+
+/// The result of a handler.
+pub type Result<T = (), E = Error> = std::result::Result<T, E>;
+
+/// What a failure came from: each kind has a policy of its own.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum ErrorKind {
+    /// The record's key or value is not what the handler takes.
+    Deserialization,
+    /// The handler failed.
+    Processing,
+    /// What the handler sent could not be written.
+    Production,
+    /// The handler panicked.
+    Panic,
+}
+
+/// What a handler failed with: the catch-all behind [`kproc::Result`](Result).
+///
+/// It takes every error by `?`, and is therefore not a `std::error::Error` itself.
+pub struct Error {
+    kind: ErrorKind,
+    inner: BoxError,
+}
+
+impl Error {
+    /// An error of this kind.
+    #[cold]
+    pub fn new(kind: ErrorKind, inner: impl Into<BoxError>) -> Self {
+        Self { kind, inner: inner.into() }
+    }
+
+    /// An error of a handler, in words.
+    #[cold]
+    pub fn msg(message: impl fmt::Display) -> Self {
+        Self::new(ErrorKind::Processing, message.to_string())
+    }
+
+    /// What it came from.
+    pub fn kind(&self) -> ErrorKind {
+        self.kind
+    }
+
+    /// The error itself.
+    pub fn get_ref(&self) -> &(dyn std::error::Error + Send + Sync + 'static) {
+        &*self.inner
+    }
+}
+
+impl fmt::Debug for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{:?}: {}", self.kind, self)
+    }
+}
+
+/// The error and its causes, outermost first.
+impl fmt::Display for Error {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.inner.fmt(f)?;
+        let mut cause = self.inner.source();
+        while let Some(error) = cause {
+            write!(f, ": {error}")?;
+            cause = error.source();
+        }
+        Ok(())
+    }
+}
+
+impl<E: std::error::Error + Send + Sync + 'static> From<E> for Error {
+    #[cold]
+    fn from(error: E) -> Self {
+        Self::new(ErrorKind::Processing, error)
+    }
+}
+
+/// What a handler may return.
+#[diagnostic::on_unimplemented(
+    message = "a handler returns `()` or `Result<()>`, not `{Self}`",
+    label = "not the result of a handler",
+    note = "the error may be anything that turns into a boxed error: `kproc::Error`, `anyhow::Error`, your own"
+)]
+pub trait Outcome {
+    /// The result as kproc sees it.
+    fn outcome(self) -> Result<()>;
+}
+
+impl Outcome for () {
+    #[inline]
+    fn outcome(self) -> Result<()> {
+        Ok(())
+    }
+}
+
+impl<E: IntoError> Outcome for std::result::Result<(), E> {
+    #[inline]
+    fn outcome(self) -> Result<()> {
+        self.map_err(IntoError::into_error)
+    }
+}
+
+/// An error a handler may return.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is not an error a handler can return",
+    label = "does not turn into `kproc::Error`",
+    note = "it needs `std::error::Error + Send + Sync + 'static`; `kproc::Result<()>` takes every such error by `?`"
+)]
+pub trait IntoError {
+    /// The error as kproc sees it.
+    fn into_error(self) -> Error;
+}
+
+#[diagnostic::do_not_recommend]
+impl<E: Into<BoxError>> IntoError for E {
+    #[cold]
+    fn into_error(self) -> Error {
+        match self.into().downcast::<Wrapped>() {
+            Ok(wrapped) => wrapped.0,
+            Err(inner) => Error { kind: ErrorKind::Processing, inner },
+        }
+    }
+}
+
+/// Carries an [`Error`] through a [`BoxError`] without losing its kind.
+struct Wrapped(Error);
+
+impl fmt::Debug for Wrapped {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(f)
+    }
+}
+impl fmt::Display for Wrapped {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.0.fmt(f)
+    }
+}
+impl std::error::Error for Wrapped {}
+impl From<Error> for BoxError {
+    fn from(error: Error) -> Self {
+        Box::new(Wrapped(error))
+    }
+}

@@ -1,0 +1,28 @@
+//! kproc: stateful stream processing on Apache Kafka.
+
+mod batch;
+mod clock;
+pub mod cluster;
+mod context;
+mod engine;
+mod error;
+pub mod outbox;
+pub mod processor;
+mod record;
+mod timer;
+mod topic;
+mod topology;
+
+pub use kproc_store::{
+    Table,
+    codec::{self, Codec},
+};
+
+pub use batch::Batch;
+pub use clock::Clock;
+pub use context::{Context, Null, Payload, SendError};
+pub use error::{BoxError, DecodeError, EncodeError, Error, ErrorKind, IntoError, Outcome, Result, StoreError};
+pub use processor::Processor;
+pub use record::{Headers, Offset, Partition, Record, Timestamp, TopicPartition};
+pub use timer::{Timer, TimerClock, TimerId};
+pub use topic::{Topic, TopicNameError};

@@ -1,0 +1,163 @@
+//! What a processor is to kproc. The macros implement this trait; so can you.
+
+use std::{borrow::Cow, future::Future, time::Duration};
+
+use kproc_store::{Store, Timestamp, codec::Codec};
+
+use crate::{
+    Context, Record, Result, Topic,
+    timer::{Timer, TimerClock},
+    topic::AnyTopic,
+};
+
+/// A processor: what it declares, and what it does with records and timers.
+///
+/// Normally written with [`macro@crate::processor`]; the macros generate nothing that a person could not write.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` is not a processor",
+    label = "no handlers known",
+    note = "add `#[processor]` above `struct {Self}` and above its `impl` block, or implement `Processor` by hand"
+)]
+pub trait Processor: Send + 'static {
+    /// The processor's name: part of the names of its changelogs and state directories, so changing it loses
+    /// the state. By default the type's name in kebab case (`HourlyDelays`: `hourly-delays`).
+    fn name() -> Cow<'static, str> {
+        Cow::Owned(default_name(std::any::type_name::<Self>()))
+    }
+
+    /// Says what it reads, keeps and is woken for. Called on every new instance, in the same way each time.
+    fn declare(&mut self, to: &mut dyn Declare);
+
+    /// A task begins: its stores are restored and open.
+    fn start(&mut self, ctx: &mut Context<'_>) -> impl Future<Output = Result<()>> {
+        let _ = ctx;
+        std::future::ready(Ok(()))
+    }
+
+    /// A record of one of the declared inputs.
+    fn process(&mut self, ctx: &mut Context<'_>, record: &Record<'_>) -> impl Future<Output = Result<()>>;
+
+    /// A timer fires; `now` is its clock's time.
+    fn punctuate(&mut self, ctx: &mut Context<'_>, timer: Timer, now: Timestamp) -> impl Future<Output = Result<()>> {
+        let _ = (ctx, timer, now);
+        std::future::ready(Ok(()))
+    }
+
+    /// Stream time has advanced: called after a record that moved it, before timers.
+    fn stream_time(&mut self, ctx: &mut Context<'_>) -> impl Future<Output = Result<()>> {
+        let _ = ctx;
+        std::future::ready(Ok(()))
+    }
+
+    /// A task ends in good order: what is sent and stored here is still committed.
+    fn stop(&mut self, ctx: &mut Context<'_>) -> impl Future<Output = Result<()>> {
+        let _ = ctx;
+        std::future::ready(Ok(()))
+    }
+}
+
+/// Where a processor without committed offsets starts to read an input.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum Start {
+    /// At the first record there is.
+    #[default]
+    Earliest,
+    /// With records that come after it first joined.
+    Latest,
+}
+
+/// An input, as declared.
+#[derive(Clone)]
+pub struct InputSpec {
+    /// The number by which [`Record::input`] names it.
+    pub number: usize,
+    pub(crate) topic: AnyTopic,
+    pub(crate) start: Start,
+}
+
+/// A periodic timer, as declared.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct TimerSpec {
+    /// The number by which [`Timer::Every`] names it.
+    pub number: usize,
+    /// Its period.
+    pub period: Duration,
+    /// Its clock.
+    pub clock: TimerClock,
+}
+
+/// Options of a store.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct StoreOptions {
+    /// Whether what is written there also goes to a changelog topic, from which it can be restored.
+    pub changelog: bool,
+}
+
+impl Default for StoreOptions {
+    fn default() -> Self {
+        Self { changelog: true }
+    }
+}
+
+/// An output, as declared.
+#[derive(Clone)]
+pub struct OutputSpec {
+    pub(crate) topic: AnyTopic,
+}
+
+/// Takes what a processor declares. Numbers are given explicitly, so that a handler switched off by `#[cfg]`
+/// does not shift the others'.
+pub trait Declare {
+    /// Adds an input.
+    fn add_input(&mut self, input: InputSpec);
+    /// Adds an output. Optional: it makes the topic known to the `topology` and `topics` commands.
+    fn add_output(&mut self, output: OutputSpec);
+    /// Adds a timer.
+    fn add_timer(&mut self, timer: TimerSpec);
+    /// Adds a store.
+    fn add_store(&mut self, name: Cow<'static, str>, options: StoreOptions, store: &mut dyn Store);
+    /// Says that [`Timer::Scheduled`] is understood, so that `ctx.schedule` may be used.
+    fn handles_scheduled(&mut self);
+}
+
+impl dyn Declare + '_ {
+    /// Reads `topic` as input `number`.
+    pub fn input<K: Codec, V: Codec>(&mut self, number: usize, topic: &Topic<K, V>, start: Start) {
+        self.add_input(InputSpec { number, topic: topic.any(), start });
+    }
+
+    /// Sends to `topic`.
+    pub fn output<K: Codec, V: Codec>(&mut self, topic: &Topic<K, V>) {
+        self.add_output(OutputSpec { topic: topic.any() });
+    }
+
+    /// Fires timer `number` every `period` (1 ms at least) of `clock`.
+    pub fn every(&mut self, number: usize, period: Duration, clock: TimerClock) {
+        self.add_timer(TimerSpec { number, period, clock });
+    }
+
+    /// Keeps `store` under `name`.
+    pub fn store(&mut self, name: impl Into<Cow<'static, str>>, options: StoreOptions, store: &mut dyn Store) {
+        self.add_store(name.into(), options, store);
+    }
+}
+
+/// `my_crate::shop::HourlyDelays<u8>` becomes `hourly-delays`.
+fn default_name(path: &str) -> String {
+    let path = path.split('<').next().unwrap_or(path);
+    let name = path.rsplit("::").next().unwrap_or(path);
+    let mut out = String::with_capacity(name.len() + 4);
+    let mut previous_lower = false;
+    for c in name.chars() {
+        if c == '_' {
+            out.push('-');
+        } else {
+            if c.is_uppercase() && previous_lower {
+                out.push('-');
+            }
+            out.extend(c.to_lowercase());
+        }
+        previous_lower = c.is_lowercase() || c.is_ascii_digit();
+    }
+    out
+}
