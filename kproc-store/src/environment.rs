@@ -83,7 +83,12 @@ pub struct Opened {
 /// An LMDB environment, locked against other writers for as long as it lives.
 pub struct Environment {}
 
-#[allow(unused_variables, clippy::todo, clippy::unused_self, clippy::needless_pass_by_value)]
+#[allow(
+    unused_variables,
+    clippy::todo,
+    clippy::unused_self,
+    clippy::needless_pass_by_value
+)]
 impl Environment {
     /// Opens (or makes) the environment in `directory` with these stores, numbered in this order.
     /// `now` is wall time, for the age check.
@@ -129,7 +134,11 @@ impl Environment {
 
     /// Writes what the buffers hold, sorted, with the positions it corresponds to, in one short transaction.
     /// On success the buffers are empty and read the new state; on an error they are as they were.
-    pub fn commit(&self, buffers: &mut [(usize, &mut Buffer)], point: &CommitPoint) -> Result<(), StoreError> {
+    pub fn commit(
+        &self,
+        buffers: &mut [(usize, &mut Buffer)],
+        point: &CommitPoint,
+    ) -> Result<(), StoreError> {
         todo!()
     }
 

@@ -53,7 +53,9 @@ pub enum StoreError {
         error: EncodeError,
     },
     /// The disk is full.
-    #[error("the disk is full: {path} has {free} bytes free; nothing was lost, the write is repeated once there is room")]
+    #[error(
+        "the disk is full: {path} has {free} bytes free; nothing was lost, the write is repeated once there is room"
+    )]
     DiskFull {
         /// The environment's directory.
         path: PathBuf,
@@ -77,7 +79,9 @@ pub enum StoreError {
 #[non_exhaustive]
 pub enum OpenError {
     /// Someone else has it open.
-    #[error("state directory {path} is in use by another process or another task of this one ({holder}); one writer at a time: stop it, or choose another state directory")]
+    #[error(
+        "state directory {path} is in use by another process or another task of this one ({holder}); one writer at a time: stop it, or choose another state directory"
+    )]
     InUse {
         /// The directory.
         path: PathBuf,
@@ -85,7 +89,9 @@ pub enum OpenError {
         holder: String,
     },
     /// Written by a newer kproc.
-    #[error("state in {path} has format {found}, and this program knows formats up to {known}: run the newer program, or remove the directory to rebuild the state from its changelog")]
+    #[error(
+        "state in {path} has format {found}, and this program knows formats up to {known}: run the newer program, or remove the directory to rebuild the state from its changelog"
+    )]
     NewerFormat {
         /// The directory.
         path: PathBuf,
@@ -95,7 +101,9 @@ pub enum OpenError {
         known: u32,
     },
     /// The store exists with other types.
-    #[error("store `{store}` in {path} holds {found}, and the program declares {declared}: keep the types, or rename the store, or reset the application")]
+    #[error(
+        "store `{store}` in {path} holds {found}, and the program declares {declared}: keep the types, or rename the store, or reset the application"
+    )]
     Types {
         /// Name of the store.
         store: String,

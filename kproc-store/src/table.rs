@@ -15,13 +15,21 @@ pub struct Table<K, V> {
 
 impl<K, V> Default for Table<K, V> {
     fn default() -> Self {
-        Self { buffer: None, types: PhantomData }
+        Self {
+            buffer: None,
+            types: PhantomData,
+        }
     }
 }
 
 impl<K: KeyCodec, V: Codec> Store for Table<K, V> {
     fn spec(&self, name: Cow<'static, str>) -> StoreSpec {
-        StoreSpec { name, kind: "table", key: K::key_name(), value: V::name() }
+        StoreSpec {
+            name,
+            kind: "table",
+            key: K::key_name(),
+            value: V::name(),
+        }
     }
 
     fn attach(&mut self, buffer: Buffer) {

@@ -66,13 +66,19 @@ impl Timestamp {
     /// The moment `by` later, or the last one there is.
     #[must_use]
     pub fn saturating_add(self, by: std::time::Duration) -> Self {
-        Self(self.0.saturating_add(i64::try_from(by.as_millis()).unwrap_or(i64::MAX)))
+        Self(
+            self.0
+                .saturating_add(i64::try_from(by.as_millis()).unwrap_or(i64::MAX)),
+        )
     }
 
     /// The moment `by` earlier, or the first one there is.
     #[must_use]
     pub fn saturating_sub(self, by: std::time::Duration) -> Self {
-        Self(self.0.saturating_sub(i64::try_from(by.as_millis()).unwrap_or(i64::MAX)))
+        Self(
+            self.0
+                .saturating_sub(i64::try_from(by.as_millis()).unwrap_or(i64::MAX)),
+        )
     }
 
     /// How long after `earlier` this is; zero if it is not after it.

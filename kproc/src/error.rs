@@ -41,7 +41,10 @@ impl Error {
     /// An error of this kind.
     #[cold]
     pub fn new(kind: ErrorKind, inner: impl Into<BoxError>) -> Self {
-        Self { kind, inner: inner.into() }
+        Self {
+            kind,
+            inner: inner.into(),
+        }
     }
 
     /// An error of a handler, in words.
@@ -129,7 +132,10 @@ impl<E: Into<BoxError>> IntoError for E {
     fn into_error(self) -> Error {
         match self.into().downcast::<Wrapped>() {
             Ok(wrapped) => wrapped.0,
-            Err(inner) => Error { kind: ErrorKind::Processing, inner },
+            Err(inner) => Error {
+                kind: ErrorKind::Processing,
+                inner,
+            },
         }
     }
 }

@@ -21,7 +21,9 @@ pub use kproc_store::{
 pub use batch::Batch;
 pub use clock::Clock;
 pub use context::{Context, Null, Payload, SendError};
-pub use error::{BoxError, DecodeError, EncodeError, Error, ErrorKind, IntoError, Outcome, Result, StoreError};
+pub use error::{
+    BoxError, DecodeError, EncodeError, Error, ErrorKind, IntoError, Outcome, Result, StoreError,
+};
 pub use processor::Processor;
 pub use record::{Headers, Offset, Partition, Record, Timestamp, TopicPartition};
 pub use timer::{Timer, TimerClock, TimerId};

@@ -19,7 +19,10 @@ struct Span {
 }
 
 impl Span {
-    const NULL: Self = Self { start: 0, length: u32::MAX };
+    const NULL: Self = Self {
+        start: 0,
+        length: u32::MAX,
+    };
 }
 
 struct Row {
@@ -93,7 +96,10 @@ impl Outbox {
 
     /// The present end.
     pub fn mark(&self) -> Mark {
-        Mark { bytes: self.bytes.len(), rows: self.rows.len() }
+        Mark {
+            bytes: self.bytes.len(),
+            rows: self.rows.len(),
+        }
     }
 
     /// Takes back what was added since `mark`.

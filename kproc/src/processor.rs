@@ -38,7 +38,12 @@ pub trait Processor: Send + 'static {
     fn process(&mut self, ctx: &mut Context<'_>, record: &Record<'_>) -> impl Future<Output = Result<()>>;
 
     /// A timer fires; `now` is its clock's time.
-    fn punctuate(&mut self, ctx: &mut Context<'_>, timer: Timer, now: Timestamp) -> impl Future<Output = Result<()>> {
+    fn punctuate(
+        &mut self,
+        ctx: &mut Context<'_>,
+        timer: Timer,
+        now: Timestamp,
+    ) -> impl Future<Output = Result<()>> {
         let _ = (ctx, timer, now);
         std::future::ready(Ok(()))
     }
@@ -123,7 +128,11 @@ pub trait Declare {
 impl dyn Declare + '_ {
     /// Reads `topic` as input `number`.
     pub fn input<K: Codec, V: Codec>(&mut self, number: usize, topic: &Topic<K, V>, start: Start) {
-        self.add_input(InputSpec { number, topic: topic.any(), start });
+        self.add_input(InputSpec {
+            number,
+            topic: topic.any(),
+            start,
+        });
     }
 
     /// Sends to `topic`.
@@ -133,11 +142,20 @@ impl dyn Declare + '_ {
 
     /// Fires timer `number` every `period` (1 ms at least) of `clock`.
     pub fn every(&mut self, number: usize, period: Duration, clock: TimerClock) {
-        self.add_timer(TimerSpec { number, period, clock });
+        self.add_timer(TimerSpec {
+            number,
+            period,
+            clock,
+        });
     }
 
     /// Keeps `store` under `name`.
-    pub fn store(&mut self, name: impl Into<Cow<'static, str>>, options: StoreOptions, store: &mut dyn Store) {
+    pub fn store(
+        &mut self,
+        name: impl Into<Cow<'static, str>>,
+        options: StoreOptions,
+        store: &mut dyn Store,
+    ) {
         self.add_store(name.into(), options, store);
     }
 }

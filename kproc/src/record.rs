@@ -38,7 +38,10 @@ pub struct TopicPartition {
 impl TopicPartition {
     /// This partition of this topic.
     pub fn new(topic: impl Into<Arc<str>>, partition: Partition) -> Self {
-        Self { topic: topic.into(), partition }
+        Self {
+            topic: topic.into(),
+            partition,
+        }
     }
 }
 
@@ -106,7 +109,10 @@ impl<'r> Headers<'r> {
 
     /// The value of the last header of this name: `None` if there is none, `Some(None)` if it is null.
     pub fn get(self, name: &str) -> Option<Option<&'r [u8]>> {
-        self.iter().filter(|header| header.0 == name.as_bytes()).last().map(|header| header.1)
+        self.iter()
+            .filter(|header| header.0 == name.as_bytes())
+            .last()
+            .map(|header| header.1)
     }
 }
 

@@ -51,7 +51,10 @@ impl<K, V> Topic<K, V> {
         if let Some(problem) = name_problem(name.as_bytes()) {
             panic!("{}", problem);
         }
-        Self { name: Name::Fixed(name), types: PhantomData }
+        Self {
+            name: Name::Fixed(name),
+            types: PhantomData,
+        }
     }
 
     /// A topic whose name is known at run time only.
@@ -62,8 +65,14 @@ impl<K, V> Topic<K, V> {
     {
         let name = name.into();
         match name_problem(name.as_bytes()) {
-            Some(problem) => Err(TopicNameError { name: name.to_string(), problem }),
-            None => Ok(Self { name: Name::Dynamic(name), types: PhantomData }),
+            Some(problem) => Err(TopicNameError {
+                name: name.to_string(),
+                problem,
+            }),
+            None => Ok(Self {
+                name: Name::Dynamic(name),
+                types: PhantomData,
+            }),
         }
     }
 
@@ -78,7 +87,10 @@ impl<K, V> Topic<K, V> {
 
 impl<K, V> Clone for Topic<K, V> {
     fn clone(&self) -> Self {
-        Self { name: self.name.clone(), types: PhantomData }
+        Self {
+            name: self.name.clone(),
+            types: PhantomData,
+        }
     }
 }
 
@@ -128,7 +140,11 @@ pub(crate) struct TextCodec {
 
 impl TextCodec {
     pub(crate) fn of<C: Codec>() -> Self {
-        Self { name: C::name, to_text: C::to_text, from_text: C::from_text }
+        Self {
+            name: C::name,
+            to_text: C::to_text,
+            from_text: C::from_text,
+        }
     }
 }
 
@@ -139,6 +155,10 @@ impl<K: Codec, V: Codec> Topic<K, V> {
             Name::Fixed(name) => Arc::from(*name),
             Name::Dynamic(name) => name.clone(),
         };
-        AnyTopic { name, key: TextCodec::of::<K>(), value: TextCodec::of::<V>() }
+        AnyTopic {
+            name,
+            key: TextCodec::of::<K>(),
+            value: TextCodec::of::<V>(),
+        }
     }
 }

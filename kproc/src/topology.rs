@@ -57,13 +57,19 @@ pub(crate) struct Topology {
 impl Topology {
     /// The name in the cluster of a topic of the program.
     pub(crate) fn bound(&self, name: &str) -> Arc<str> {
-        self.bindings.get(name).cloned().unwrap_or_else(|| Arc::from(name))
+        self.bindings
+            .get(name)
+            .cloned()
+            .unwrap_or_else(|| Arc::from(name))
     }
 
     /// The changelog topic of a processor's store.
     pub(crate) fn changelog(&self, processor: usize, store: usize) -> Arc<str> {
         let processor = &self.processors[processor];
-        Arc::from(format!("{}-{}-{}-changelog", self.app, processor.name, processor.stores[store].0.name))
+        Arc::from(format!(
+            "{}-{}-{}-changelog",
+            self.app, processor.name, processor.stores[store].0.name
+        ))
     }
 }
 

@@ -30,13 +30,19 @@ impl DecodeError {
     /// The value of `codec` was complete before the bytes were.
     #[cold]
     pub fn trailing(codec: &str, all: usize, left: usize) -> Self {
-        Self::new(codec, format_args!("the value ends {left} bytes before the end of its {all} bytes"))
+        Self::new(
+            codec,
+            format_args!("the value ends {left} bytes before the end of its {all} bytes"),
+        )
     }
 
     /// Any other problem.
     #[cold]
     pub fn new(codec: &str, what: impl fmt::Display) -> Self {
-        Self(Box::new(Problem { codec: codec.into(), what: what.to_string() }))
+        Self(Box::new(Problem {
+            codec: codec.into(),
+            what: what.to_string(),
+        }))
     }
 
     /// The codec that could not read the bytes.
@@ -49,7 +55,10 @@ impl EncodeError {
     /// Says what is wrong with the value.
     #[cold]
     pub fn new(codec: &str, what: impl fmt::Display) -> Self {
-        Self(Box::new(Problem { codec: codec.into(), what: what.to_string() }))
+        Self(Box::new(Problem {
+            codec: codec.into(),
+            what: what.to_string(),
+        }))
     }
 
     /// The codec that could not write the value.

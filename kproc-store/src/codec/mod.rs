@@ -76,7 +76,11 @@ pub trait KeyCodec: Data {
     fn decode_key(bytes: &[u8]) -> Result<Self::Item<'_>, DecodeError> {
         let mut rest = bytes;
         let item = Self::take(&mut rest, true)?;
-        if rest.is_empty() { Ok(item) } else { Err(DecodeError::trailing(&Self::key_name(), bytes.len(), rest.len())) }
+        if rest.is_empty() {
+            Ok(item)
+        } else {
+            Err(DecodeError::trailing(&Self::key_name(), bytes.len(), rest.len()))
+        }
     }
 
     /// The text form of the part of a key at the front of `bytes`.

@@ -45,7 +45,10 @@ impl ClusterError {
     /// An error of this kind.
     #[cold]
     pub fn new(kind: ClusterErrorKind, message: impl fmt::Display) -> Self {
-        Self { kind, message: message.to_string() }
+        Self {
+            kind,
+            message: message.to_string(),
+        }
     }
 }
 

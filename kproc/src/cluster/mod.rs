@@ -14,8 +14,8 @@
 //!   carry it, and are refused once the partition has been lost or given to somebody else.
 //! - **Time comes from the [`Clock`].**
 
-mod error;
 pub mod embedded;
+mod error;
 
 use std::{
     sync::Arc,
@@ -120,7 +120,10 @@ pub struct RevokeToken {
 impl RevokeToken {
     /// A token that calls `release` when it is dropped.
     pub fn new(deadline: Duration, release: impl FnOnce() + Send + 'static) -> Self {
-        Self { deadline, release: Some(Box::new(release)) }
+        Self {
+            deadline,
+            release: Some(Box::new(release)),
+        }
     }
 }
 
@@ -136,7 +139,10 @@ impl Drop for RevokeToken {
 pub trait Group: Send + Sync {
     /// The committed offsets, once they are stable: offsets of a transaction that is not yet decided are
     /// waited for ([`ClusterErrorKind::Retriable`] if that takes too long). `None`: nothing was committed.
-    fn committed(&self, partitions: Vec<TopicPartition>) -> BoxFuture<'static, Result<Vec<Option<CommittedOffset>>>>;
+    fn committed(
+        &self,
+        partitions: Vec<TopicPartition>,
+    ) -> BoxFuture<'static, Result<Vec<Option<CommittedOffset>>>>;
     /// Commits offsets. All or nothing as far as ownership goes: if any partition is no longer ours under its
     /// number, [`ClusterErrorKind::OwnershipLost`] and nothing is committed.
     fn commit(&self, offsets: Vec<OffsetCommit>) -> BoxFuture<'static, Result<()>>;
@@ -207,7 +213,13 @@ pub trait Reader: Send {
     fn watermarks(&mut self, partition: TopicPartition) -> BoxFuture<'_, Result<Watermarks>>;
     /// Records from `from` on, `max` at most; waits up to `wait` if there are none.
     /// [`ReadBatch::next`] says how far it got, passed-over markers and aborted records included.
-    fn read(&mut self, partition: TopicPartition, from: Offset, max: usize, wait: Duration) -> BoxFuture<'_, Result<ReadBatch>>;
+    fn read(
+        &mut self,
+        partition: TopicPartition,
+        from: Offset,
+        max: usize,
+        wait: Duration,
+    ) -> BoxFuture<'_, Result<ReadBatch>>;
 }
 
 /// What a [`Reader`] found.
@@ -246,7 +258,11 @@ pub trait Producer: Send {
     /// Flushes, adds the offsets to the transaction, and commits it. An empty transaction with offsets is
     /// committed; one without either is not begun. [`ClusterErrorKind::Unknown`]: the outcome is open, and
     /// only `init` on a new producer of the same id settles it.
-    fn commit(&mut self, group: Arc<dyn Group>, offsets: Vec<OffsetCommit>) -> BoxFuture<'_, Result<Positions>>;
+    fn commit(
+        &mut self,
+        group: Arc<dyn Group>,
+        offsets: Vec<OffsetCommit>,
+    ) -> BoxFuture<'_, Result<Positions>>;
     /// Aborts the transaction, if one is open.
     fn abort(&mut self) -> BoxFuture<'_, Result<()>>;
 }
@@ -287,7 +303,14 @@ pub trait Admin: Send {
     /// Deletes the records before an offset.
     fn delete_records(&mut self, before: Vec<(TopicPartition, Offset)>) -> BoxFuture<'_, Result<()>>;
     /// The committed offsets of a group.
-    fn group_offsets(&mut self, group: String) -> BoxFuture<'_, Result<Vec<(TopicPartition, CommittedOffset)>>>;
+    fn group_offsets(
+        &mut self,
+        group: String,
+    ) -> BoxFuture<'_, Result<Vec<(TopicPartition, CommittedOffset)>>>;
     /// Replaces committed offsets of a group without members (`None`: deletes).
-    fn set_group_offsets(&mut self, group: String, offsets: Vec<(TopicPartition, Option<Offset>)>) -> BoxFuture<'_, Result<()>>;
+    fn set_group_offsets(
+        &mut self,
+        group: String,
+        offsets: Vec<(TopicPartition, Option<Offset>)>,
+    ) -> BoxFuture<'_, Result<()>>;
 }

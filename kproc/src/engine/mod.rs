@@ -54,7 +54,13 @@ pub(crate) struct TaskCommit {
     pub(crate) metadata: String,
 }
 
-#[allow(dead_code, unused_variables, clippy::todo, clippy::unused_self, clippy::unused_async)]
+#[allow(
+    dead_code,
+    unused_variables,
+    clippy::todo,
+    clippy::unused_self,
+    clippy::unused_async
+)]
 impl Task {
     /// Runs `#[on_start]` of every processor.
     pub(crate) async fn start(&mut self, clock: &dyn Clock) -> Result<(), Failure> {
