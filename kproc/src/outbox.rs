@@ -3,7 +3,7 @@
 use std::{fmt, sync::Arc};
 
 use crate::{
-    record::{Headers, Partition, Timestamp},
+    record::{Headers, Partition, Timestamp, encode_header},
     topic::AnyTopic,
 };
 
@@ -51,6 +51,21 @@ pub struct OutgoingRecord<'o> {
     pub value: Option<&'o [u8]>,
     /// The headers.
     pub headers: Headers<'o>,
+}
+
+/// A record of bytes, for who has no typed topic: feeding, tests.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct RawRecord<'r> {
+    /// The partition; `None`: by the key.
+    pub partition: Option<Partition>,
+    /// The timestamp; `None`: the producer's clock.
+    pub timestamp: Option<Timestamp>,
+    /// The key; `None`: null.
+    pub key: Option<&'r [u8]>,
+    /// The value; `None`: null.
+    pub value: Option<&'r [u8]>,
+    /// The headers, in order; a value may be null.
+    pub headers: &'r [(&'r [u8], Option<&'r [u8]>)],
 }
 
 /// A place to go back to.
@@ -119,6 +134,61 @@ impl Outbox {
             value: self.slice(row.value),
             headers: Headers::from_encoded(self.slice(row.headers).unwrap_or_default()),
         })
+    }
+
+    /// Adds a record of bytes.
+    ///
+    /// # Panics
+    /// If more than [`MAX_BYTES`](Self::MAX_BYTES) would wait.
+    pub fn push_raw(&mut self, topic: &Arc<str>, record: &RawRecord<'_>) {
+        let topic = self.topic_named(topic);
+        let key = self.append(record.key);
+        let value = self.append(record.value);
+        let start = self.bytes.len() as u32;
+        for (name, value) in record.headers {
+            encode_header(name, *value, &mut self.bytes);
+        }
+        assert!(
+            self.bytes.len() <= Self::MAX_BYTES,
+            "an outbox holds {} bytes at most",
+            Self::MAX_BYTES
+        );
+        let headers = Span {
+            start,
+            length: self.bytes.len() as u32 - start,
+        };
+        let (partition, timestamp) = (record.partition, record.timestamp);
+        self.rows.push(Row {
+            topic,
+            partition,
+            timestamp,
+            key,
+            value,
+            headers,
+        });
+    }
+
+    /// The number of the topic of this name in the cluster.
+    fn topic_named(&mut self, target: &Arc<str>) -> TopicId {
+        let known = self.topics.iter().position(|topic| topic.target == *target);
+        let number = known.unwrap_or_else(|| {
+            self.topics.push(OutboxTopic {
+                target: target.clone(),
+                topic: None,
+            });
+            self.topics.len() - 1
+        });
+        TopicId(number as u32)
+    }
+
+    fn append(&mut self, bytes: Option<&[u8]>) -> Span {
+        let Some(bytes) = bytes else { return Span::NULL };
+        let start = self.bytes.len() as u32;
+        self.bytes.extend_from_slice(bytes);
+        Span {
+            start,
+            length: bytes.len() as u32,
+        }
     }
 
     /// Forgets the records, keeps the memory.

@@ -18,6 +18,7 @@ pub mod embedded;
 mod error;
 
 use std::{
+    any::Any,
     sync::Arc,
     task::{Context, Poll},
     time::Duration,
@@ -146,6 +147,8 @@ pub trait Group: Send + Sync {
     /// Commits offsets. All or nothing as far as ownership goes: if any partition is no longer ours under its
     /// number, [`ClusterErrorKind::OwnershipLost`] and nothing is committed.
     fn commit(&self, offsets: Vec<OffsetCommit>) -> BoxFuture<'static, Result<()>>;
+    /// The implementation itself, so that [`Producer::commit`] recognises the group of its own cluster.
+    fn as_any(&self) -> &(dyn Any + Send + Sync);
 }
 
 /// An offset that the group has committed.
