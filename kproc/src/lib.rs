@@ -7,6 +7,7 @@ mod context;
 mod engine;
 mod error;
 pub mod outbox;
+mod policy;
 pub mod processor;
 mod record;
 mod timer;
@@ -24,6 +25,7 @@ pub use context::{Context, Null, Payload, SendError};
 pub use error::{
     BoxError, DecodeError, EncodeError, Error, ErrorKind, IntoError, Outcome, Result, StoreError,
 };
+pub use policy::{MissingTimestamp, Policies, Policy, Retry};
 pub use processor::Processor;
 pub use record::{Headers, Offset, Partition, Record, Timestamp, TopicPartition};
 pub use timer::{Timer, TimerClock, TimerId};

@@ -54,7 +54,25 @@ pub(crate) struct Topology {
     pub(crate) bindings: BTreeMap<Arc<str>, Arc<str>>,
 }
 
+/// Everything that is wrong with a topology, with the ways to mend it.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct TopologyError {
+    /// One sentence for each mistake.
+    pub mistakes: Vec<String>,
+}
+
 impl Topology {
+    /// Checks and groups processors. `bindings`: names in the cluster by names in the program.
+    #[allow(dead_code, clippy::todo)]
+    pub(crate) fn build(
+        app: &str,
+        processors: Vec<Factory>,
+        bindings: BTreeMap<Arc<str>, Arc<str>>,
+    ) -> Result<Self, TopologyError> {
+        let _ = (app, processors, bindings);
+        todo!()
+    }
+
     /// The name in the cluster of a topic of the program.
     pub(crate) fn bound(&self, name: &str) -> Arc<str> {
         self.bindings
@@ -75,3 +93,9 @@ impl Topology {
 
 /// For looking into a processor at rest.
 pub(crate) type AnyRef<'a> = &'a (dyn Any + Send);
+
+/// A processor to be part of an application.
+#[allow(dead_code)]
+pub(crate) fn factory<P: crate::Processor>(make: impl Fn() -> P + Send + Sync + 'static) -> Factory {
+    Arc::new(move || crate::engine::unit(make()))
+}

@@ -7,50 +7,90 @@
 //! What may be here: merging, dispatch, timers, policies, marks. What may not: waiting for anything but a
 //! handler, files, topics' partitions, threads.
 
-use std::{any::Any, time::Duration};
+mod failure;
+mod settings;
+mod unit;
 
-use kproc_store::{Buffer, Store};
+use std::{
+    any::Any,
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
+    time::Duration,
+};
+
+use kproc_store::{Buffer, Marks};
+
+pub(crate) use failure::{Carry, Failure, Next, Phase, Retrying};
+pub(crate) use settings::TaskSettings;
+pub(crate) use unit::{AnyUnit, unit};
 
 use crate::{
     batch::Batch,
-    clock::{BoxFuture, Clock},
-    error::Error,
+    clock::Clock,
     outbox::Outbox,
-    record::{Offset, Partition, Timestamp},
+    record::{Offset, Partition},
+    topology::Topology,
 };
 
-/// A processor without its type, with what the engine keeps beside it.
-#[allow(dead_code)]
-pub(crate) trait AnyUnit: Send {
-    /// The processor, for tests that look into it.
-    fn any(&self) -> &(dyn Any + Send);
-    /// Calls `each` with every declared store, in order.
-    fn stores(&mut self, each: &mut dyn FnMut(usize, &mut dyn Store));
-}
-
 /// A task: processors, inputs, timers, outbox. `Send`: at rest it may move to another thread.
+///
+/// In all its methods an *input* is a number into the group's `inputs` of the [`Topology`], a *processor* a
+/// number into the topology's `processors`, a *store* a number into the processor's `stores`.
 pub(crate) struct Task {}
 
 /// Asked between two records: shall the task come to rest? Shared with whoever wants it to, from any thread.
 #[derive(Debug, Clone, Default)]
-pub(crate) struct Rest(std::sync::Arc<std::sync::atomic::AtomicBool>);
+pub(crate) struct Rest(Arc<AtomicBool>);
 
-/// What ended a task's activation.
-#[derive(Debug)]
-pub(crate) struct Failure {
-    /// The processor.
-    pub(crate) processor: std::borrow::Cow<'static, str>,
-    /// The record, unless it was a timer or the start: input topic, offset.
-    pub(crate) record: Option<(std::sync::Arc<str>, Offset)>,
-    /// What went wrong.
-    pub(crate) error: Error,
+#[allow(dead_code)]
+impl Rest {
+    /// Asks, until [`Rest::clear`].
+    pub(crate) fn ask(&self) {
+        self.0.store(true, Ordering::Relaxed);
+    }
+
+    /// Asks no longer.
+    pub(crate) fn clear(&self) {
+        self.0.store(false, Ordering::Relaxed);
+    }
+
+    /// Whether the task shall come to rest.
+    pub(crate) fn asked(&self) -> bool {
+        self.0.load(Ordering::Relaxed)
+    }
+}
+
+/// Why [`Task::run`] returned.
+#[allow(dead_code)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Pause {
+    /// Nothing can be done without more records or time: see [`Task::wants`] and [`Task::wake_at`].
+    Starved,
+    /// [`Rest`] asked for it.
+    Asked,
+    /// Outbox and overlays have passed the budget: produce, or commit, then go on.
+    Full,
+    /// A handler asked for a commit.
+    Commit,
+}
+
+/// A buffer on its way out of a task or into it.
+#[allow(dead_code)]
+pub(crate) struct Attached {
+    pub(crate) processor: usize,
+    pub(crate) store: usize,
+    pub(crate) buffer: Buffer,
 }
 
 /// What a commit of a task consists of, besides its outbox.
+#[allow(dead_code)]
+#[derive(Debug)]
 pub(crate) struct TaskCommit {
-    /// For each input that was read: the next record.
+    /// For each input that was ever read: the next record.
     pub(crate) inputs: Vec<(usize, Offset)>,
-    /// Kept with the offsets: the encoded stream time.
+    /// Kept with each of the offsets: the encoded stream time. See [`Task::restore_time`].
     pub(crate) metadata: String,
 }
 
@@ -62,6 +102,41 @@ pub(crate) struct TaskCommit {
     clippy::unused_async
 )]
 impl Task {
+    /// A task of the topology's group with this number, its stores not open yet: [`Task::attach`] every one,
+    /// [`Task::restore_time`], then [`Task::start`]. `carry` is the default, or after a fall-back what
+    /// [`Task::take_carry`] gave.
+    pub(crate) fn new(
+        topology: &Arc<Topology>,
+        group: usize,
+        partition: Partition,
+        settings: &TaskSettings,
+        carry: Carry,
+    ) -> Self {
+        todo!()
+    }
+
+    /// To be shared by all buffers of the task.
+    pub(crate) fn marks(&self) -> &Arc<Marks> {
+        todo!()
+    }
+
+    /// Opens a store.
+    pub(crate) fn attach(&mut self, attached: Attached) {
+        todo!()
+    }
+
+    /// Closes all open stores and gives their buffers back, ordered by processor and store: to commit them
+    /// (then [`Task::attach`] them again) or to close their environments.
+    pub(crate) fn detach(&mut self) -> Vec<Attached> {
+        todo!()
+    }
+
+    /// Takes stream time from what was committed with an input's offset; the highest counts. Texts of unknown
+    /// form are passed over.
+    pub(crate) fn restore_time(&mut self, metadata: &str) {
+        todo!()
+    }
+
     /// Runs `#[on_start]` of every processor.
     pub(crate) async fn start(&mut self, clock: &dyn Clock) -> Result<(), Failure> {
         todo!()
@@ -77,23 +152,36 @@ impl Task {
         todo!()
     }
 
-    /// What the input's queue knows: where it has read to, and where the partition ends (KIP-695).
+    /// What the input's queue knows: where it has read to, and where the partition ends (KIP-695). An input of
+    /// which nothing is known yet (`None`) may have records, so it holds the others back: call this for each
+    /// input after each look into its queue, whether it gave a batch or not.
     pub(crate) fn known(&mut self, input: usize, position: Option<Offset>, end: Option<Offset>) {
         todo!()
     }
 
-    /// Processes until nothing can be done without more records or time, or until asked to rest. Then at rest:
-    /// between two records.
-    pub(crate) async fn run(&mut self, rest: &Rest, clock: &dyn Clock) -> Result<(), Failure> {
+    /// Processes until nothing can be done without more records or time, or until asked to rest, or until
+    /// outbox and overlays together hold more than `budget` bytes. Then at rest: between two records.
+    ///
+    /// After a [`Failure`] the task is at rest, too, with the effects of what failed undone: what was done
+    /// before can be committed, unless the failure asks for a fall-back.
+    ///
+    /// Not cancel-safe: a task whose `run` was dropped can only be dropped.
+    pub(crate) async fn run(
+        &mut self,
+        rest: &Rest,
+        budget: usize,
+        clock: &dyn Clock,
+    ) -> Result<Pause, Failure> {
         todo!()
     }
 
-    /// When `run` has something to do even without records (monotonic): a timer, the end of an idle wait.
+    /// When `run` has something to do even without records (monotonic): a timer, the end of an idle wait or
+    /// of a back-off.
     pub(crate) fn wake_at(&self) -> Option<Duration> {
         todo!()
     }
 
-    /// Whether a handler asked for a commit since the last one.
+    /// Whether a handler asked for a commit since the last [`Task::prepare_commit`].
     pub(crate) fn commit_requested(&self) -> bool {
         todo!()
     }
@@ -109,16 +197,23 @@ impl Task {
         todo!()
     }
 
-    /// Calls `each` with every open buffer: number of the processor in the task, number of the store.
-    pub(crate) fn buffers(&mut self, each: &mut dyn FnMut(usize, usize, &mut Buffer)) {
+    /// Fires every wall-clock timer once, whether due or not: for the end of a run that ends with its input.
+    pub(crate) async fn fire_wall_timers(&mut self, clock: &dyn Clock) -> Result<(), Failure> {
         todo!()
     }
 
-    /// Runs `#[on_stop]` of every processor.
+    /// Runs `#[on_stop]` of every processor. What is sent and stored there is still to be committed.
     pub(crate) async fn stop(&mut self, clock: &dyn Clock) -> Result<(), Failure> {
         todo!()
     }
-}
 
-#[allow(dead_code)]
-type Unused = (Partition, Timestamp, Option<BoxFuture<'static, ()>>);
+    /// What a fall-back must not forget: records to be passed over, attempts made.
+    pub(crate) fn take_carry(&mut self) -> Carry {
+        todo!()
+    }
+
+    /// A processor, for tests that look into it.
+    pub(crate) fn processor(&self, processor: usize) -> Option<&(dyn Any + Send)> {
+        todo!()
+    }
+}

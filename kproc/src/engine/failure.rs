@@ -1,0 +1,90 @@
+//! What ends a task's activation, and what outlives it.
+
+use std::{borrow::Cow, collections::BTreeSet, fmt, sync::Arc, time::Duration};
+
+use crate::{
+    error::{Error, ErrorKind},
+    record::{Offset, TopicPartition},
+    timer::Timer,
+};
+
+/// What ended a task's activation.
+#[derive(Debug)]
+pub(crate) struct Failure {
+    /// The processor.
+    pub(crate) processor: Cow<'static, str>,
+    /// What it was doing.
+    pub(crate) phase: Phase,
+    /// What went wrong.
+    pub(crate) error: Error,
+    /// What to do about it.
+    pub(crate) next: Next,
+}
+
+/// What a processor was doing when it failed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) enum Phase {
+    /// `#[on_start]`.
+    Start,
+    /// A record: its topic (name in the program), partition and offset.
+    Record(TopicPartition, Offset),
+    /// A timer.
+    Timer(Timer),
+    /// What follows from an advance of stream time.
+    StreamTime,
+    /// `#[on_stop]`.
+    Stop,
+}
+
+/// What a [`Failure`] asks for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Next {
+    /// Commit what was done before, and stop the application.
+    Stop,
+    /// Drop the task, and build it anew at the last commit, with what [`Task::take_carry`](super::Task::take_carry)
+    /// gives: the processor is no longer in good order.
+    FallBack,
+}
+
+#[allow(dead_code)]
+impl Failure {
+    /// What it came from.
+    pub(crate) fn kind(&self) -> ErrorKind {
+        self.error.kind()
+    }
+}
+
+impl fmt::Display for Failure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "processor `{}`", self.processor)?;
+        match &self.phase {
+            Phase::Start => write!(f, ", on start")?,
+            Phase::Record(partition, offset) => write!(f, ", record {partition} offset {offset}")?,
+            Phase::Timer(Timer::Every(number)) => write!(f, ", timer {number}")?,
+            Phase::Timer(Timer::Scheduled(_)) => write!(f, ", scheduled timer")?,
+            Phase::StreamTime => write!(f, ", advance of stream time")?,
+            Phase::Stop => write!(f, ", on stop")?,
+        }
+        write!(f, ": {}", self.error)
+    }
+}
+
+/// What a fall-back must not forget.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub(crate) struct Carry {
+    /// Records to be passed over: topic (name in the program), offset.
+    pub(crate) skipped: BTreeSet<(Arc<str>, Offset)>,
+    /// What is being tried again.
+    pub(crate) retrying: Option<Retrying>,
+}
+
+/// Something that failed and is tried again.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Retrying {
+    /// What.
+    pub(crate) phase: Phase,
+    /// How many times it was tried again, the time to come included.
+    pub(crate) attempt: u32,
+    /// Not before (monotonic).
+    pub(crate) due: Duration,
+}
