@@ -1,6 +1,15 @@
 //! Time, as the engine and the runtime are given it.
+//!
+//! What may be here: the trait, and the one clock that asks the operating system. What may not: anything that
+//! waits by other means, or knows what it is waiting for.
 
-use std::{future::Future, pin::Pin, time::Duration};
+use std::{
+    future::Future,
+    hash::{BuildHasher, RandomState},
+    pin::Pin,
+    sync::atomic::{AtomicU64, Ordering::Relaxed},
+    time::{Duration, Instant, SystemTime, UNIX_EPOCH},
+};
 
 use crate::record::Timestamp;
 
@@ -23,4 +32,86 @@ pub trait Clock: Send + Sync {
     }
     /// A random number.
     fn random(&self) -> u64;
+}
+
+/// The operating system's clocks. Its sleeps need the tokio runtime of the thread they are on.
+#[derive(Debug)]
+pub struct SystemClock {
+    start: Instant,
+    random: AtomicU64,
+}
+
+impl SystemClock {
+    /// A clock whose monotonic time begins now.
+    #[allow(
+        clippy::disallowed_methods,
+        reason = "this is the one place where time comes from outside"
+    )]
+    pub fn new() -> Self {
+        Self {
+            start: Instant::now(),
+            random: AtomicU64::new(RandomState::new().hash_one(0)),
+        }
+    }
+}
+
+impl Default for SystemClock {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+#[allow(
+    clippy::disallowed_methods,
+    reason = "this is the one place where time comes from outside"
+)]
+impl Clock for SystemClock {
+    fn now(&self) -> Duration {
+        self.start.elapsed()
+    }
+
+    fn wall(&self) -> Timestamp {
+        let since_epoch = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+        Timestamp::EPOCH.saturating_add(since_epoch)
+    }
+
+    fn sleep_until(&self, due: Duration) -> BoxFuture<'static, ()> {
+        let due = self.start + due;
+        // Lazily: the runtime is looked for where the sleep is waited for.
+        Box::pin(async move { tokio::time::sleep_until(due.into()).await })
+    }
+
+    fn random(&self) -> u64 {
+        mix(self.random.fetch_add(GOLDEN, Relaxed).wrapping_add(GOLDEN))
+    }
+}
+
+/// The step of [`mix`]'s counter: 2^64 divided by the golden ratio.
+pub(crate) const GOLDEN: u64 = 0x9E37_79B9_7F4A_7C15;
+
+/// `SplitMix64`: a counter that advances by [`GOLDEN`], mixed, is a good random number.
+pub(crate) const fn mix(counter: u64) -> u64 {
+    let mut z = counter;
+    z = (z ^ (z >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
+    z = (z ^ (z >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
+    z ^ (z >> 31)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn system_clock_advances_and_sleeps() {
+        let runtime = tokio::runtime::Builder::new_current_thread()
+            .enable_time()
+            .build()
+            .unwrap();
+        let clock = SystemClock::new();
+        let due = clock.now() + Duration::from_millis(5);
+        runtime.block_on(clock.sleep_until(due));
+        assert!(clock.now() >= due);
+        assert!(clock.wall() > Timestamp::from_millis(1_700_000_000_000));
+        assert_ne!(clock.random(), clock.random());
+    }
 }

@@ -10,6 +10,8 @@ pub mod outbox;
 mod policy;
 pub mod processor;
 mod record;
+#[allow(dead_code, reason = "the test driver is built on it")]
+mod testing;
 mod timer;
 mod topic;
 mod topology;
@@ -20,7 +22,7 @@ pub use kproc_store::{
 };
 
 pub use batch::Batch;
-pub use clock::Clock;
+pub use clock::{Clock, SystemClock};
 pub use context::{Context, Null, Payload, SendError};
 pub use error::{
     BoxError, DecodeError, EncodeError, Error, ErrorKind, IntoError, Outcome, Result, StoreError,

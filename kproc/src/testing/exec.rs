@@ -1,0 +1,511 @@
+//! A seeded executor with a virtual clock.
+//!
+//! All futures of a simulation run here, on one thread. Each step polls one future, chosen by the seed among
+//! those that were woken; when none is, time jumps to the next timer. So a seed is a whole history: the same
+//! seed gives the same one again, byte for byte ([`Executor::trace`]).
+
+use std::{
+    collections::BTreeMap,
+    future::Future,
+    pin::{Pin, pin},
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    task::{Context, Poll, Wake, Waker},
+    time::Duration,
+};
+
+use crate::{
+    clock::{BoxFuture, Clock, GOLDEN, mix},
+    record::Timestamp,
+};
+
+/// Futures that live and die together: an instance of the application, or what drives the test.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct Crew(pub(crate) u64);
+
+/// A future that is made where it runs.
+pub(crate) type Seed = Box<dyn FnOnce() -> BoxFuture<'static, ()> + Send>;
+
+/// What happens when a timer is due.
+enum Due {
+    Wake(Waker),
+    Job(Box<dyn FnOnce() + Send>),
+}
+
+/// What the executor, its clock and its wakers share.
+struct Shared {
+    now: Duration,
+    /// Wall time at `now` zero.
+    epoch: Timestamp,
+    random: u64,
+    /// The longest that a [`Clock::point`] takes; zero: it only lets others run.
+    longest_point: Duration,
+    sequence: u64,
+    timers: BTreeMap<(Duration, u64), Due>,
+    /// Woken, each once, in the order of waking.
+    ready: Vec<u64>,
+    /// Spawned, not yet made.
+    seeds: Vec<(Crew, Seed)>,
+    trace: Option<Vec<u8>>,
+}
+
+impl Shared {
+    fn random(&mut self) -> u64 {
+        self.random = self.random.wrapping_add(GOLDEN);
+        mix(self.random)
+    }
+
+    fn add_timer(&mut self, due: Duration, what: Due) -> (Duration, u64) {
+        self.sequence += 1;
+        self.timers.insert((due, self.sequence), what);
+        (due, self.sequence)
+    }
+
+    fn note(&mut self, what: u8, number: u64) {
+        if let Some(trace) = &mut self.trace {
+            trace.push(what);
+            trace.extend_from_slice(&number.to_le_bytes());
+            trace.extend_from_slice(&(self.now.as_nanos() as u64).to_le_bytes());
+        }
+    }
+}
+
+/// The clock of a simulation, and the way to spawn into it. Cheap to clone.
+#[derive(Clone)]
+pub(crate) struct SimClock {
+    shared: Arc<Mutex<Shared>>,
+}
+
+impl SimClock {
+    fn lock(&self) -> MutexGuard<'_, Shared> {
+        // Nothing is done under the lock that could leave it half done.
+        self.shared.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Runs `job` at `due`, as if from outside: it belongs to no crew and survives all of them.
+    pub(crate) fn schedule(&self, due: Duration, job: impl FnOnce() + Send + 'static) {
+        self.lock().add_timer(due, Due::Job(Box::new(job)));
+    }
+
+    /// Adds a future to a crew.
+    pub(crate) fn spawn(&self, crew: Crew, seed: Seed) {
+        self.lock().seeds.push((crew, seed));
+    }
+}
+
+impl Clock for SimClock {
+    fn now(&self) -> Duration {
+        self.lock().now
+    }
+
+    fn wall(&self) -> Timestamp {
+        let shared = self.lock();
+        shared.epoch.saturating_add(shared.now)
+    }
+
+    fn sleep_until(&self, due: Duration) -> BoxFuture<'static, ()> {
+        Box::pin(Sleep {
+            clock: self.clone(),
+            due,
+            timer: None,
+        })
+    }
+
+    fn point(&self, _: &'static str) -> BoxFuture<'static, ()> {
+        let due = {
+            let mut shared = self.lock();
+            let longest = shared.longest_point.as_nanos() as u64;
+            (longest > 0).then(|| shared.now + Duration::from_nanos(1 + shared.random() % longest))
+        };
+        match due {
+            Some(due) => self.sleep_until(due),
+            None => Box::pin(yield_once()),
+        }
+    }
+
+    fn random(&self) -> u64 {
+        self.lock().random()
+    }
+}
+
+struct Sleep {
+    clock: SimClock,
+    due: Duration,
+    timer: Option<(Duration, u64)>,
+}
+
+impl Future for Sleep {
+    type Output = ();
+
+    fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<()> {
+        let (replaced, result) = {
+            let clock = self.clock.clone();
+            let mut shared = clock.lock();
+            let replaced = self.timer.take().and_then(|timer| shared.timers.remove(&timer));
+            if shared.now >= self.due {
+                (replaced, Poll::Ready(()))
+            } else {
+                self.timer = Some(shared.add_timer(self.due, Due::Wake(cx.waker().clone())));
+                (replaced, Poll::Pending)
+            }
+        };
+        // Wakers are dropped outside the lock: what they keep alive may use the clock.
+        drop(replaced);
+        result
+    }
+}
+
+impl Drop for Sleep {
+    fn drop(&mut self) {
+        if let Some(timer) = self.timer.take() {
+            let removed = self.clock.lock().timers.remove(&timer);
+            drop(removed);
+        }
+    }
+}
+
+/// Lets others run.
+async fn yield_once() {
+    let mut yielded = false;
+    std::future::poll_fn(|cx| {
+        if std::mem::replace(&mut yielded, true) {
+            return Poll::Ready(());
+        }
+        cx.waker().wake_by_ref();
+        Poll::Pending
+    })
+    .await;
+}
+
+/// Wakes one future of an executor.
+struct Handle {
+    number: u64,
+    clock: SimClock,
+}
+
+impl Wake for Handle {
+    fn wake(self: Arc<Self>) {
+        let mut shared = self.clock.lock();
+        if !shared.ready.contains(&self.number) {
+            shared.ready.push(self.number);
+        }
+    }
+}
+
+struct Running {
+    crew: Crew,
+    waker: Waker,
+    future: BoxFuture<'static, ()>,
+}
+
+/// See the module.
+pub(crate) struct Executor {
+    clock: SimClock,
+    running: BTreeMap<u64, Running>,
+    spawned: u64,
+    steps: u64,
+}
+
+impl Executor {
+    /// An executor whose history is decided by `seed`. Points take up to two milliseconds.
+    pub(crate) fn new(seed: u64) -> Self {
+        let shared = Shared {
+            now: Duration::ZERO,
+            epoch: Timestamp::from_millis(1_700_000_000_000),
+            random: mix(seed.wrapping_add(GOLDEN)),
+            longest_point: Duration::from_millis(2),
+            sequence: 0,
+            timers: BTreeMap::new(),
+            ready: Vec::new(),
+            seeds: Vec::new(),
+            trace: None,
+        };
+        let clock = SimClock {
+            shared: Arc::new(Mutex::new(shared)),
+        };
+        Self {
+            clock,
+            running: BTreeMap::new(),
+            spawned: 0,
+            steps: 0,
+        }
+    }
+
+    /// Points take no time from here on: virtual time advances only when all are waiting for it.
+    pub(crate) fn without_delays(self) -> Self {
+        self.clock.lock().longest_point = Duration::ZERO;
+        self
+    }
+
+    /// Sets wall time, as of now.
+    pub(crate) fn with_wall(self, wall: Timestamp) -> Self {
+        {
+            let mut shared = self.clock.lock();
+            shared.epoch = wall.saturating_sub(shared.now);
+        }
+        self
+    }
+
+    /// Keeps a trace from here on.
+    pub(crate) fn traced(self) -> Self {
+        self.clock.lock().trace = Some(Vec::new());
+        self
+    }
+
+    /// What happened: which future was polled when. Empty unless [`Self::traced`].
+    pub(crate) fn trace(&self) -> Vec<u8> {
+        self.clock.lock().trace.clone().unwrap_or_default()
+    }
+
+    /// The clock.
+    pub(crate) fn clock(&self) -> &SimClock {
+        &self.clock
+    }
+
+    /// How many steps were made.
+    pub(crate) fn steps(&self) -> u64 {
+        self.steps
+    }
+
+    /// Adds a future to a crew.
+    pub(crate) fn spawn(&mut self, crew: Crew, future: impl Future<Output = ()> + 'static) {
+        self.add(crew, Box::pin(future));
+    }
+
+    fn add(&mut self, crew: Crew, future: BoxFuture<'static, ()>) {
+        self.spawned += 1;
+        let number = self.spawned;
+        let waker = Waker::from(Arc::new(Handle {
+            number,
+            clock: self.clock.clone(),
+        }));
+        self.running.insert(number, Running { crew, waker, future });
+        self.clock.lock().ready.push(number);
+    }
+
+    /// A crash: drops all futures of a crew, wherever they are. Sever its link to the cluster first; else the
+    /// destructors still reach it, and the crash looks like a clean end.
+    pub(crate) fn kill(&mut self, crew: Crew) {
+        let unborn = {
+            let mut shared = self.clock.lock();
+            let (unborn, others) = std::mem::take(&mut shared.seeds)
+                .into_iter()
+                .partition(|seed| seed.0 == crew);
+            shared.seeds = others;
+            shared.note(b'k', crew.0);
+            unborn
+        };
+        drop::<Vec<_>>(unborn);
+        let numbers: Vec<u64> = self
+            .running
+            .iter()
+            .filter(|(_, running)| running.crew == crew)
+            .map(|(number, _)| *number)
+            .collect();
+        for number in numbers {
+            drop(self.running.remove(&number));
+        }
+    }
+
+    /// How many futures of a crew have not ended.
+    pub(crate) fn alive(&self, crew: Crew) -> usize {
+        let unborn = self
+            .clock
+            .lock()
+            .seeds
+            .iter()
+            .filter(|seed| seed.0 == crew)
+            .count();
+        unborn
+            + self
+                .running
+                .values()
+                .filter(|running| running.crew == crew)
+                .count()
+    }
+
+    /// Polls one woken future; false: none is woken.
+    pub(crate) fn step_ready(&mut self) -> bool {
+        let seeds = std::mem::take(&mut self.clock.lock().seeds);
+        for (crew, seed) in seeds {
+            self.add(crew, seed());
+        }
+        let number = {
+            let mut shared = self.clock.lock();
+            if shared.ready.is_empty() {
+                return false;
+            }
+            let choice = (shared.random() % shared.ready.len() as u64) as usize;
+            let number = shared.ready.remove(choice);
+            shared.note(b'p', number);
+            number
+        };
+        self.steps += 1;
+        if let Some(running) = self.running.get_mut(&number) {
+            let waker = running.waker.clone();
+            if running
+                .future
+                .as_mut()
+                .poll(&mut Context::from_waker(&waker))
+                .is_ready()
+            {
+                drop(self.running.remove(&number));
+            }
+        }
+        true
+    }
+
+    /// One step: polls a woken future, or else lets time jump to the next timer, `until` at most. False:
+    /// nothing can happen (before `until`) any more.
+    fn step_until(&mut self, until: Duration) -> bool {
+        if self.step_ready() {
+            return true;
+        }
+        let due = {
+            let mut shared = self.clock.lock();
+            match shared.timers.first_key_value() {
+                Some(((due, _), _)) if *due <= until => {}
+                _ => return false,
+            }
+            let Some(((at, _), due)) = shared.timers.pop_first() else {
+                return false;
+            };
+            shared.now = shared.now.max(at);
+            due
+        };
+        match due {
+            Due::Wake(waker) => waker.wake(),
+            Due::Job(job) => job(),
+        }
+        true
+    }
+
+    /// One step: polls a woken future, or else lets time jump to the next timer. False: nothing can happen any
+    /// more, unless something outside wakes a future.
+    pub(crate) fn step(&mut self) -> bool {
+        self.step_until(Duration::MAX)
+    }
+
+    /// Runs until all futures wait for time or for something outside; no time passes.
+    pub(crate) fn settle(&mut self) {
+        while self.step_ready() {}
+    }
+
+    /// Runs everything that happens in the next `by` of virtual time.
+    pub(crate) fn advance(&mut self, by: Duration) {
+        let until = self.clock.now() + by;
+        while self.step_until(until) {}
+        self.clock.lock().now = until;
+    }
+
+    /// Runs until `future` has a result, all other futures beside it; `None`: it cannot get one any more.
+    pub(crate) fn run_until<T>(&mut self, future: impl Future<Output = T>) -> Option<T> {
+        let mut future = pin!(future);
+        self.spawned += 1;
+        let number = self.spawned;
+        let waker = Waker::from(Arc::new(Handle {
+            number,
+            clock: self.clock.clone(),
+        }));
+        self.clock.lock().ready.push(number);
+        loop {
+            // Polled after each step rather than as one of the crowd: it is not part of the history.
+            if let Poll::Ready(result) = future.as_mut().poll(&mut Context::from_waker(&waker)) {
+                self.clock.lock().ready.retain(|ready| *ready != number);
+                return Some(result);
+            }
+            if !self.step() {
+                return None;
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::cell::RefCell;
+    use std::rc::Rc;
+
+    use super::*;
+
+    fn history(seed: u64) -> (Vec<u64>, Vec<u8>) {
+        let mut executor = Executor::new(seed).traced();
+        let log = Rc::new(RefCell::new(Vec::new()));
+        for name in 0..4 {
+            let (clock, log) = (executor.clock().clone(), log.clone());
+            executor.spawn(Crew(name % 2), async move {
+                for _ in 0..3 {
+                    clock.point("between").await;
+                    log.borrow_mut().push(name);
+                }
+            });
+        }
+        while executor.step() {}
+        let log = log.borrow().clone();
+        (log, executor.trace())
+    }
+
+    #[test]
+    fn a_seed_is_a_history() {
+        assert_eq!(history(7), history(7));
+        let different = (0..20)
+            .map(|seed| history(seed).0)
+            .collect::<std::collections::BTreeSet<_>>();
+        assert!(
+            different.len() > 10,
+            "seeds hardly matter: {} histories of 20",
+            different.len()
+        );
+    }
+
+    #[test]
+    fn time_advances_only_as_far_as_it_is_told() {
+        let mut executor = Executor::new(1).without_delays();
+        let clock = executor.clock().clone();
+        let woken = Rc::new(RefCell::new(Vec::new()));
+        for due in [5_u64, 10, 15] {
+            let (clock, woken) = (clock.clone(), woken.clone());
+            executor.spawn(Crew(1), async move {
+                clock.sleep_until(Duration::from_secs(due)).await;
+                woken.borrow_mut().push((due, clock.now().as_secs()));
+            });
+        }
+        executor.advance(Duration::from_secs(12));
+        assert_eq!(*woken.borrow(), [(5, 5), (10, 10)]);
+        assert_eq!(clock.now(), Duration::from_secs(12));
+        executor.settle();
+        assert_eq!(executor.alive(Crew(1)), 1);
+    }
+
+    #[test]
+    fn a_killed_crew_is_dropped_and_the_others_go_on() {
+        struct Bell(Rc<RefCell<u32>>);
+        impl Drop for Bell {
+            fn drop(&mut self) {
+                *self.0.borrow_mut() += 1;
+            }
+        }
+        let mut executor = Executor::new(1);
+        let clock = executor.clock().clone();
+        let dropped = Rc::new(RefCell::new(0));
+        for crew in [1, 2] {
+            let (clock, bell) = (clock.clone(), Bell(dropped.clone()));
+            executor.spawn(Crew(crew), async move {
+                clock.sleep_until(Duration::from_secs(1)).await;
+                drop(bell);
+            });
+        }
+        executor.settle();
+        executor.kill(Crew(1));
+        assert_eq!(
+            (
+                *dropped.borrow(),
+                executor.alive(Crew(1)),
+                executor.alive(Crew(2))
+            ),
+            (1, 0, 1)
+        );
+        let after = executor.run_until(async { clock.sleep_until(Duration::from_secs(2)).await });
+        assert!(after.is_some() && *dropped.borrow() == 2);
+        assert!(executor.run_until(std::future::pending::<()>()).is_none());
+    }
+}
