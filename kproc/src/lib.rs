@@ -10,8 +10,7 @@ pub mod outbox;
 mod policy;
 pub mod processor;
 mod record;
-#[allow(dead_code, reason = "the test driver is built on it")]
-mod testing;
+pub mod testing;
 mod timer;
 mod topic;
 mod topology;

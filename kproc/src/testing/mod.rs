@@ -1,6 +1,14 @@
-//! Running the real engine and runtime without a broker, deterministically.
+//! Tests without a broker: the real engine and runtime, on the embedded cluster, under a seeded executor with a
+//! virtual clock.
 //!
-//! What may be here: the seeded executor with its virtual clock, and what is built on it. What may not: copies
-//! of anything that production runs.
+//! What may be here: ways to drive the runtime and to look at it. What may not: copies of anything that
+//! production runs, or a way to make it behave otherwise than in production.
 
+mod error;
+#[allow(dead_code, reason = "the test driver is built on it")]
 pub(crate) mod exec;
+#[allow(dead_code, reason = "the test driver is built on it")]
+mod received;
+
+pub use error::DriverError;
+pub use received::Received;
