@@ -1,8 +1,11 @@
 //! kproc: stateful stream processing on Apache Kafka.
 
+mod app;
 mod batch;
+mod cli;
 mod clock;
 pub mod cluster;
+pub mod config;
 mod context;
 mod engine;
 mod error;
@@ -20,8 +23,10 @@ pub use kproc_store::{
     codec::{self, Codec},
 };
 
+pub use app::App;
 pub use batch::Batch;
 pub use clock::{Clock, SystemClock};
+pub use config::Settings;
 pub use context::{Context, Null, Payload, SendError};
 pub use error::{
     BoxError, DecodeError, EncodeError, Error, ErrorKind, IntoError, Outcome, Result, StoreError,

@@ -1,0 +1,136 @@
+//! The application: its processors, its settings, and how it is run.
+//!
+//! What may be here: what a program says before anything runs. How it then runs is `runtime`'s; the command
+//! line is `cli`'s.
+
+use std::{process::ExitCode, sync::Arc};
+
+use crate::{
+    Processor, Topic, cli,
+    config::Settings,
+    topology::{Factory, factory},
+};
+
+/// An application: processors under one id.
+///
+/// [`kproc::main!`](crate::main) writes this for you; write it yourself as soon as you want a factory, settings
+/// in code, or an id of your own:
+///
+/// ```no_run
+/// # use kproc::{App, Context, Processor, Record, Result, processor::Declare};
+/// # use std::{process::ExitCode, time::Duration};
+/// # struct Checkout { rate: f64 }
+/// # impl Processor for Checkout {
+/// #     fn declare(&mut self, _: &mut dyn Declare) {}
+/// #     async fn process(&mut self, _: &mut Context<'_>, _: &Record<'_>) -> Result<()> { Ok(()) }
+/// # }
+/// fn main() -> ExitCode {
+///     App::new("checkout")
+///         .processor_with(|| Checkout { rate: 1.2 })
+///         .configure(|settings| settings.commit_interval = Duration::from_millis(200))
+///         .main()
+/// }
+/// ```
+///
+/// Its id names the consumer group, and is part of the names of changelogs and of the state directory:
+/// whoever changes it begins anew.
+#[must_use = "an application does nothing before `main`, `run` or `start`"]
+pub struct App {
+    pub(crate) id: Arc<str>,
+    pub(crate) version: Option<String>,
+    pub(crate) about: Option<String>,
+    pub(crate) factories: Vec<Factory>,
+    pub(crate) settings: Settings,
+}
+
+impl App {
+    /// An application of this id, without processors yet.
+    pub fn new(id: impl Into<Arc<str>>) -> Self {
+        Self {
+            id: id.into(),
+            version: None,
+            about: None,
+            factories: Vec::new(),
+            settings: Settings::default(),
+        }
+    }
+
+    /// Adds a processor that is made by its `Default`.
+    pub fn processor<P: Processor + Default>(self) -> Self {
+        self.processor_with(P::default)
+    }
+
+    /// Adds a processor that `make` makes: once for each of its partitions, and anew after a failure.
+    pub fn processor_with<P: Processor>(mut self, make: impl Fn() -> P + Send + Sync + 'static) -> Self {
+        self.factories.push(factory(make));
+        self
+    }
+
+    /// Binds a topic of the program to another name in the cluster. Whoever starts the program may bind it
+    /// otherwise (`--topic words=prod.words`).
+    pub fn bind<K, V>(mut self, topic: &Topic<K, V>, name: impl Into<String>) -> Self {
+        self.settings.topics.insert(topic.name().to_owned(), name.into());
+        self
+    }
+
+    /// Changes settings in code. Whoever starts the program may set them otherwise.
+    pub fn configure(mut self, change: impl FnOnce(&mut Settings)) -> Self {
+        change(&mut self.settings);
+        self
+    }
+
+    /// What `--version` says.
+    pub fn version(mut self, version: impl Into<String>) -> Self {
+        self.version = Some(version.into());
+        self
+    }
+
+    /// What `--help` says first.
+    pub fn about(mut self, about: impl Into<String>) -> Self {
+        self.about = Some(about.into());
+        self
+    }
+
+    /// Does what the command line says; see `--help`. For use as the whole of `main`.
+    pub fn main(self) -> ExitCode {
+        cli::main(self, std::env::args_os())
+    }
+}
+
+/// The `main` of a program that consists of these processors.
+///
+/// ```
+/// # use kproc::{Context, Processor, Record, Result, processor::Declare};
+/// # #[derive(Default)]
+/// # struct Totals;
+/// # impl Processor for Totals {
+/// #     fn declare(&mut self, _: &mut dyn Declare) {}
+/// #     async fn process(&mut self, _: &mut Context<'_>, _: &Record<'_>) -> Result<()> { Ok(()) }
+/// # }
+/// # mod program { use super::Totals;
+/// kproc::main!(Totals);
+/// # }
+/// # fn main() {}
+/// ```
+///
+/// stands for
+///
+/// ```ignore
+/// fn main() -> std::process::ExitCode {
+///     kproc::App::new(env!("CARGO_PKG_NAME")).processor::<Totals>().main()
+/// }
+/// ```
+///
+/// with the package's version and description for `--version` and `--help`.
+#[macro_export]
+macro_rules! main {
+    ($($processor:ty),+ $(,)?) => {
+        fn main() -> ::std::process::ExitCode {
+            $crate::App::new(::core::env!("CARGO_PKG_NAME"))
+                .version(::core::env!("CARGO_PKG_VERSION"))
+                .about(::core::env!("CARGO_PKG_DESCRIPTION"))
+                $(.processor::<$processor>())+
+                .main()
+        }
+    };
+}
