@@ -5,7 +5,7 @@ use std::fmt;
 /// Bytes that are not what the codec expects.
 ///
 /// ```text
-/// i64: wants 8 bytes, got 4
+/// i64: wants 8 bytes, got 4 bytes
 /// ```
 #[derive(Debug)]
 pub struct DecodeError(Box<Problem>);
@@ -24,7 +24,7 @@ impl DecodeError {
     /// `codec` wanted `want` (such as `8 bytes`) and got `got` bytes.
     #[cold]
     pub fn size(codec: &str, want: impl fmt::Display, got: usize) -> Self {
-        Self::new(codec, format_args!("wants {want}, got {got} bytes"))
+        Self::new(codec, format_args!("wants {want}, got {}", Bytes(got)))
     }
 
     /// The value of `codec` was complete before the bytes were.
@@ -32,7 +32,11 @@ impl DecodeError {
     pub fn trailing(codec: &str, all: usize, left: usize) -> Self {
         Self::new(
             codec,
-            format_args!("the value ends {left} bytes before the end of its {all} bytes"),
+            format_args!(
+                "the value ends {} before the end of its {}",
+                Bytes(left),
+                Bytes(all)
+            ),
         )
     }
 
@@ -45,9 +49,21 @@ impl DecodeError {
         }))
     }
 
+    /// This problem is in one part of a larger value of `codec`: the `number`-th one, from 1.
+    #[cold]
+    #[must_use]
+    pub fn in_part(self, codec: &str, number: usize) -> Self {
+        Self::new(codec, format_args!("part {number}: {self}"))
+    }
+
     /// The codec that could not read the bytes.
     pub fn codec(&self) -> &str {
         &self.0.codec
+    }
+
+    /// What is wrong, without the codec's name.
+    pub fn what(&self) -> &str {
+        &self.0.what
     }
 }
 
@@ -61,9 +77,38 @@ impl EncodeError {
         }))
     }
 
+    /// A text form that is not what `codec` wants.
+    #[cold]
+    pub fn text(codec: &str, want: impl fmt::Display, got: &super::Text) -> Self {
+        // Enough to recognise it; a value may be megabytes long.
+        const SHOWN: usize = 100;
+        let got = got.to_string();
+        let (shown, dots) = match got.char_indices().nth(SHOWN) {
+            Some((end, _)) => (&got[..end], "…"),
+            None => (got.as_str(), ""),
+        };
+        Self::new(codec, format_args!("wants {want}, got {shown}{dots}"))
+    }
+
+    /// This problem is in one part of a larger value of `codec`: the `number`-th one, from 1.
+    #[cold]
+    #[must_use]
+    pub fn in_part(self, codec: &str, number: usize) -> Self {
+        Self::new(codec, format_args!("part {number}: {self}"))
+    }
+
     /// The codec that could not write the value.
     pub fn codec(&self) -> &str {
         &self.0.codec
+    }
+}
+
+/// `1 byte`, `2 bytes`.
+struct Bytes(usize);
+
+impl fmt::Display for Bytes {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} {}", self.0, if self.0 == 1 { "byte" } else { "bytes" })
     }
 }
 

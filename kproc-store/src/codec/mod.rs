@@ -7,9 +7,25 @@
 //! Every impl is concrete in the codec `C` (none is blanket over `C`), which is what lets `Json<T>` exist for
 //! any `T` without overlap. What may be here: bytes to values and back. Nothing here knows of stores or topics.
 
+mod boolean;
+mod bytes;
 mod error;
+mod floats;
+mod integers;
+pub mod json;
+mod option;
+pub mod postcard;
+mod prefix;
+mod text;
+mod timestamp;
+mod tuples;
+mod uuid;
+mod void;
 
 pub use error::{DecodeError, EncodeError};
+pub use json::Json;
+pub use postcard::Postcard;
+pub use prefix::EncodePrefix;
 
 use std::borrow::Cow;
 
@@ -98,6 +114,14 @@ pub trait KeyCodec: Data {
 pub trait EncodeKey<C: KeyCodec> {
     /// Appends the order-preserving bytes to `out`. `last`: nothing follows, so no terminator is needed.
     fn put(&self, out: &mut Vec<u8>, last: bool) -> Result<(), EncodeError>;
+}
+
+#[diagnostic::do_not_recommend]
+impl<C: KeyCodec, T: EncodeKey<C> + ?Sized> EncodeKey<C> for &T {
+    #[inline]
+    fn put(&self, out: &mut Vec<u8>, last: bool) -> Result<(), EncodeError> {
+        (**self).put(out, last)
+    }
 }
 
 /// A type that a handler may ask for where the topic (or store) holds a `C`.

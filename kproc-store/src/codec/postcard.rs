@@ -1,0 +1,131 @@
+//! Postcard, a compact binary format, by serde. The functions are what `#[derive(Codec)] #[codec(postcard)]`
+//! and [`Postcard`] are made of.
+//!
+//! The bytes do not say what they are: a type must not change once it has been written, except that an enum may
+//! get more variants at its end. Names of fields cost nothing, and text and bytes are always lent.
+
+use std::{borrow::Cow, marker::PhantomData};
+
+use postcard::ser_flavors::Flavor;
+use serde::{Deserialize, Serialize, de::DeserializeOwned};
+
+use super::{Codec, Data, DecodeError, Encode, EncodeError, FromItem, Own, Text};
+
+/// The codec of a foreign type as postcard. Handlers take the `T`, and `send` and `put` take it, too.
+///
+/// ```
+/// use kproc_store::codec::{Codec, Encode, Postcard};
+///
+/// let mut bytes = Vec::new();
+/// Encode::<Postcard<(u32, bool)>>::encode(&(300, true), &mut bytes)?;
+/// assert_eq!(bytes, [0xac, 0x02, 1]);
+/// assert_eq!(Postcard::<(u32, bool)>::decode(&bytes)?, (300, true));
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
+pub struct Postcard<T>(PhantomData<fn() -> T>);
+
+impl<T: Serialize + DeserializeOwned> Data for Postcard<T> {
+    type Item<'a> = T;
+}
+
+impl<T: Serialize + DeserializeOwned> Codec for Postcard<T> {
+    fn name() -> Cow<'static, str> {
+        Cow::Borrowed(NAME)
+    }
+
+    #[inline]
+    fn decode(bytes: &[u8]) -> Result<T, DecodeError> {
+        decode(bytes)
+    }
+
+    fn to_text(bytes: &[u8]) -> Result<Text, DecodeError> {
+        to_text::<T>(bytes)
+    }
+
+    fn from_text(text: &Text, out: &mut Vec<u8>) -> Result<(), EncodeError> {
+        from_text::<T>(text, out)
+    }
+}
+
+impl<T: Serialize + DeserializeOwned> Encode<Postcard<T>> for T {
+    #[inline]
+    fn encode(&self, out: &mut Vec<u8>) -> Result<(), EncodeError> {
+        encode(self, out)
+    }
+}
+
+impl<T: Serialize + DeserializeOwned> FromItem<'_, Postcard<T>> for T {
+    #[inline]
+    fn from_item(item: T) -> Self {
+        item
+    }
+}
+
+impl<T: Serialize + DeserializeOwned + 'static> Own for Postcard<T> {
+    type Owned = T;
+
+    #[inline]
+    fn own(item: T) -> T {
+        item
+    }
+}
+
+/// The name of the format.
+pub const NAME: &str = "postcard";
+
+/// Reads a value, which may borrow from the bytes.
+#[inline]
+pub fn decode<'a, T: Deserialize<'a>>(bytes: &'a [u8]) -> Result<T, DecodeError> {
+    match postcard::take_from_bytes(bytes) {
+        Ok((value, [])) => Ok(value),
+        Ok((_, rest)) => Err(DecodeError::trailing(NAME, bytes.len(), rest.len())),
+        Err(error) => Err(DecodeError::new(
+            NAME,
+            format_args!("{error} (of {} bytes)", bytes.len()),
+        )),
+    }
+}
+
+/// Appends a value.
+#[inline]
+pub fn encode<T: Serialize + ?Sized>(value: &T, out: &mut Vec<u8>) -> Result<(), EncodeError> {
+    postcard::serialize_with_flavor(value, Append(out)).map_err(|error| EncodeError::new(NAME, error))
+}
+
+/// The text form: the value as JSON.
+pub fn to_text<'a, T: Deserialize<'a> + Serialize>(bytes: &'a [u8]) -> Result<Text, DecodeError> {
+    let value: T = decode(bytes)?;
+    serde_json::to_value(value).map_err(|error| DecodeError::new(NAME, format_args!("no text form: {error}")))
+}
+
+/// Appends the value that a text form is the JSON of.
+pub fn from_text<'t, T: Deserialize<'t> + Serialize>(
+    text: &'t Text,
+    out: &mut Vec<u8>,
+) -> Result<(), EncodeError> {
+    let value = T::deserialize(text).map_err(|error| EncodeError::new(NAME, error))?;
+    encode(&value, out)
+}
+
+/// Appends to a vector that the caller keeps, whatever happens.
+struct Append<'v>(&'v mut Vec<u8>);
+
+impl Flavor for Append<'_> {
+    type Output = ();
+
+    #[inline]
+    fn try_push(&mut self, byte: u8) -> postcard::Result<()> {
+        self.0.push(byte);
+        Ok(())
+    }
+
+    #[inline]
+    fn try_extend(&mut self, bytes: &[u8]) -> postcard::Result<()> {
+        self.0.extend_from_slice(bytes);
+        Ok(())
+    }
+
+    fn finalize(self) -> postcard::Result<()> {
+        Ok(())
+    }
+}
