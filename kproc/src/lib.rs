@@ -1,5 +1,8 @@
 //! kproc: stateful stream processing on Apache Kafka.
 
+#[doc(hidden)]
+#[path = "private.rs"]
+pub mod __private;
 mod app;
 mod batch;
 mod cli;
@@ -9,10 +12,13 @@ pub mod config;
 mod context;
 mod engine;
 mod error;
+mod handler;
 pub mod outbox;
 mod policy;
+pub mod prelude;
 pub mod processor;
 mod record;
+mod state;
 pub mod testing;
 mod timer;
 mod topic;
@@ -22,6 +28,8 @@ pub use kproc_store::{
     Table,
     codec::{self, Codec},
 };
+
+pub use kproc_macros::{every, on_message, on_schedule, on_start, on_stop, processor, state};
 
 pub use app::App;
 pub use batch::Batch;

@@ -161,7 +161,7 @@ impl dyn Declare + '_ {
 }
 
 /// `my_crate::shop::HourlyDelays<u8>` becomes `hourly-delays`.
-fn default_name(path: &str) -> String {
+pub(crate) fn default_name(path: &str) -> String {
     let path = path.split('<').next().unwrap_or(path);
     let name = path.rsplit("::").next().unwrap_or(path);
     let mut out = String::with_capacity(name.len() + 4);

@@ -1,0 +1,247 @@
+//! The vocabulary: every attribute and every option that users may write, in one place.
+//!
+//! What may be here: names, where they may stand, and how to find them among an item's attributes. What an
+//! attribute's arguments mean is the business of `parse`.
+
+use proc_macro2::{Span, TokenStream, TokenTree};
+use quote::{ToTokens, quote};
+use syn::{Attribute, Meta, Path, parse_quote, spanned::Spanned};
+
+/// An attribute that has a meaning inside a `#[processor]` item only.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Helper {
+    State,
+    OnMessage,
+    Every,
+    OnStart,
+    OnStop,
+    OnSchedule,
+}
+
+/// What a helper attribute may be written on.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Place {
+    Field,
+    Method,
+}
+
+impl Helper {
+    pub(crate) const ALL: [Self; 6] = [
+        Self::State,
+        Self::OnMessage,
+        Self::Every,
+        Self::OnStart,
+        Self::OnStop,
+        Self::OnSchedule,
+    ];
+
+    /// As users write it.
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Self::State => "state",
+            Self::OnMessage => "on_message",
+            Self::Every => "every",
+            Self::OnStart => "on_start",
+            Self::OnStop => "on_stop",
+            Self::OnSchedule => "on_schedule",
+        }
+    }
+
+    /// Where it may stand.
+    pub(crate) fn place(self) -> Place {
+        match self {
+            Self::State => Place::Field,
+            _ => Place::Method,
+        }
+    }
+
+    /// Its options, by name. (The topic and the period are not options: they come first and have no name.)
+    pub(crate) fn options(self) -> &'static [&'static str] {
+        match self {
+            Self::State => &["name", "changelog"],
+            Self::OnMessage => &["start"],
+            Self::Every => &["stream_time"],
+            Self::OnStart | Self::OnStop | Self::OnSchedule => &[],
+        }
+    }
+
+    /// The error for one that was written at a place where it means nothing.
+    pub(crate) fn misplaced(self) -> String {
+        match self {
+            Self::State => {
+                "`#[state]` goes on a field of a struct marked `#[processor]`, and nowhere else".to_owned()
+            }
+            _ => format!(
+                "`#[{}]` goes on a method in an impl block marked `#[processor]`, and nowhere else",
+                self.name()
+            ),
+        }
+    }
+}
+
+/// Options of `#[processor]` on the struct.
+pub(crate) const STRUCT_OPTIONS: &[&str] = &["name", "crate"];
+/// Options of `#[processor]` on the impl block.
+pub(crate) const IMPL_OPTIONS: &[&str] = &["sends", "crate"];
+/// Values of `start`.
+pub(crate) const STARTS: &[&str] = &["earliest", "latest"];
+
+/// A helper attribute that was found, and taken from its item.
+pub(crate) struct Found {
+    pub(crate) helper: Helper,
+    pub(crate) meta: Meta,
+    /// `#[cfg(…)]` for a helper that came out of `#[cfg_attr(…, helper)]`.
+    pub(crate) condition: Option<Attribute>,
+}
+
+impl Found {
+    pub(crate) fn span(&self) -> Span {
+        self.meta.path().span()
+    }
+}
+
+/// Takes the helper attributes from an item's attributes, wherever they stand among the others.
+pub(crate) fn take(attrs: &mut Vec<Attribute>, krate: Option<&Path>) -> Vec<Found> {
+    let mut found = Vec::new();
+    attrs.retain_mut(|attr| {
+        if let Some(helper) = helper(attr.path(), krate) {
+            found.push(Found {
+                helper,
+                meta: attr.meta.clone(),
+                condition: None,
+            });
+            return false;
+        }
+        take_conditional(attr, krate, &mut found)
+    });
+    found
+}
+
+/// Takes helpers out of `#[cfg_attr(predicate, helper, other)]`. Returns whether anything else is left in it.
+fn take_conditional(attr: &mut Attribute, krate: Option<&Path>, found: &mut Vec<Found>) -> bool {
+    let Some((predicate, metas)) = conditional(attr) else {
+        return true;
+    };
+    let mut rest = Vec::new();
+    let all = metas.len();
+    for tokens in metas {
+        let meta = syn::parse2::<Meta>(tokens.clone()).ok();
+        let helper = meta.as_ref().and_then(|meta| helper(meta.path(), krate));
+        match (meta, helper) {
+            (Some(meta), Some(helper)) => {
+                found.push(Found {
+                    helper,
+                    meta,
+                    condition: Some(parse_quote!(#[cfg(#predicate)])),
+                });
+            }
+            _ => rest.push(tokens),
+        }
+    }
+    if rest.len() < all {
+        if rest.is_empty() {
+            return false;
+        }
+        *attr = parse_quote!(#[cfg_attr(#predicate, #(#rest),*)]);
+    }
+    true
+}
+
+/// The parts of `#[cfg_attr(predicate, meta, …)]`.
+fn conditional(attr: &Attribute) -> Option<(TokenStream, Vec<TokenStream>)> {
+    let Meta::List(list) = &attr.meta else { return None };
+    if !list.path.is_ident("cfg_attr") {
+        return None;
+    }
+    let mut parts = split_at_commas(list.tokens.clone()).into_iter();
+    let predicate = parts.next()?;
+    Some((predicate, parts.filter(|part| !part.is_empty()).collect()))
+}
+
+/// The attributes that decide whether the item is there at all: they are copied to what is generated for it.
+pub(crate) fn conditions(attrs: &[Attribute]) -> Vec<Attribute> {
+    let mut conditions = Vec::new();
+    for attr in attrs {
+        if attr.path().is_ident("cfg") {
+            conditions.push(attr.clone());
+        } else if let Some((predicate, metas)) = conditional(attr) {
+            let is_cfg = |tokens: &TokenStream| {
+                syn::parse2::<Meta>(tokens.clone()).is_ok_and(|meta| meta.path().is_ident("cfg"))
+            };
+            let cfgs: Vec<_> = metas.into_iter().filter(is_cfg).collect();
+            if !cfgs.is_empty() {
+                conditions.push(parse_quote!(#[cfg_attr(#predicate, #(#cfgs),*)]));
+            }
+        }
+    }
+    conditions
+}
+
+/// `on_message`, `kproc::on_message`, or through the path given by `crate = …`.
+fn helper(path: &Path, krate: Option<&Path>) -> Option<Helper> {
+    let last = path.segments.last()?;
+    let helper = Helper::ALL
+        .into_iter()
+        .find(|helper| last.ident == helper.name())?;
+    let qualifier: Vec<_> = path
+        .segments
+        .iter()
+        .take(path.segments.len() - 1)
+        .map(|s| &s.ident)
+        .collect();
+    let is_ours = match qualifier[..] {
+        [] => path.leading_colon.is_none(),
+        [only] if only == "kproc" => true,
+        _ => krate.is_some_and(|krate| {
+            qualifier
+                .iter()
+                .copied()
+                .eq(krate.segments.iter().map(|s| &s.ident))
+        }),
+    };
+    is_ours.then_some(helper)
+}
+
+/// Splits tokens at the commas that are not inside brackets of any kind but `<>`.
+pub(crate) fn split_at_commas(tokens: TokenStream) -> Vec<TokenStream> {
+    let mut parts = vec![TokenStream::new()];
+    for token in tokens {
+        match token {
+            TokenTree::Punct(punct) if punct.as_char() == ',' => parts.push(TokenStream::new()),
+            token => parts.last_mut().expect("there is always one").extend([token]),
+        }
+    }
+    parts
+}
+
+/// A helper attribute that the compiler has reached: it stands outside of any processor.
+pub(crate) fn stray(helper: Helper, item: &TokenStream) -> TokenStream {
+    let message = match helper.place() {
+        Place::Field => helper.misplaced(),
+        _ => format!(
+            "`#[{}]` only has a meaning inside an impl block marked `#[processor]`: add `#[processor]` above the `impl`",
+            helper.name()
+        ),
+    };
+    let error = syn::Error::new(Span::call_site(), message).to_compile_error();
+    quote!(#item #error)
+}
+
+/// The nearest of the known names, if it is near enough to have been meant.
+pub(crate) fn nearest(name: &str, known: &[&'static str]) -> Option<&'static str> {
+    let name = name.to_lowercase().replace('-', "_");
+    known
+        .iter()
+        .map(|known| (strsim::damerau_levenshtein(&name, known), *known))
+        .filter(|(distance, known)| *distance <= 1 + known.len() / 4)
+        .min()
+        .map(|(_, known)| known)
+}
+
+/// The tokens' first and last spans.
+pub(crate) fn ends(tokens: &impl ToTokens) -> (Span, Span) {
+    let mut spans = tokens.to_token_stream().into_iter().map(|token| token.span());
+    let first = spans.next().unwrap_or_else(Span::call_site);
+    let last = spans.last().unwrap_or(first);
+    (first, last)
+}

@@ -1,0 +1,199 @@
+//! Periods, as in `#[every("10s")]`: a whole number and a unit.
+//!
+//! | unit | is |
+//! |---|---|
+//! | `ms` | a millisecond |
+//! | `s` | a second |
+//! | `m` | a minute |
+//! | `h` | an hour |
+//! | `d` | 24 hours |
+//!
+//! There is one way to write each, in lower case and without spaces. Months and years have no fixed length.
+
+const UNITS: [(&str, u64); 5] = [
+    ("ms", 1),
+    ("s", 1_000),
+    ("m", 60_000),
+    ("h", 3_600_000),
+    ("d", 86_400_000),
+];
+
+/// What people write for a unit, and the unit. Lower case, without a plural `s`.
+const SPELLINGS: [(&str, &str); 17] = [
+    ("msec", "ms"),
+    ("milli", "ms"),
+    ("millisecond", "ms"),
+    ("sec", "s"),
+    ("second", "s"),
+    ("min", "m"),
+    ("minute", "m"),
+    ("hr", "h"),
+    ("hour", "h"),
+    ("day", "d"),
+    ("ms", "ms"),
+    ("", "s"),
+    ("m", "m"),
+    ("h", "h"),
+    ("d", "d"),
+    ("w", "w"),
+    ("week", "w"),
+];
+
+/// Milliseconds, at least one; or what is wrong and how to mend it.
+pub(crate) fn parse(text: &str) -> Result<u64, String> {
+    let trimmed = text.trim();
+    if trimmed.is_empty() {
+        return Err("a period is a number and a unit, such as `\"10s\"`".to_owned());
+    }
+    if let Some(positive) = trimmed.strip_prefix('-') {
+        return Err(format!(
+            "a period cannot be negative: did you mean `\"{}\"`?",
+            positive.trim()
+        ));
+    }
+    let digits = trimmed.len() - trimmed.trim_start_matches(|c: char| c.is_ascii_digit()).len();
+    let (number, unit) = trimmed.split_at(digits);
+    if number.is_empty() {
+        return Err(format!(
+            "`{trimmed}` is not a period: write a number and a unit, such as `\"10s\"`"
+        ));
+    }
+    let unit = unit.trim_start();
+    let length = length(number, unit)?;
+    if trimmed.len() != number.len() + unit.len() || trimmed.len() != text.len() {
+        return Err(format!("no spaces in a period: write `\"{number}{unit}\"`"));
+    }
+    let too_long = || format!("`{text}` is too long: the longest period is about 292 million years");
+    let millis = number
+        .parse::<u64>()
+        .ok()
+        .and_then(|number| number.checked_mul(length))
+        .ok_or_else(too_long)?;
+    match millis {
+        0 => Err(format!(
+            "`{text}` would fire without end: the shortest period is `\"1ms\"`"
+        )),
+        // Times are signed: what does not fit there could never be due.
+        1..=0x7fff_ffff_ffff_ffff => Ok(millis),
+        _ => Err(too_long()),
+    }
+}
+
+/// The length of a unit in milliseconds.
+fn length(number: &str, unit: &str) -> Result<u64, String> {
+    if let Some((_, length)) = UNITS.iter().find(|(name, _)| *name == unit) {
+        return Ok(*length);
+    }
+    let known = "the units are `ms`, `s`, `m` (minutes), `h` and `d`";
+    if unit.is_empty() {
+        return Err(format!(
+            "`{number}` has no unit: write `\"{number}s\"` for seconds; {known}"
+        ));
+    }
+    if unit == "M" {
+        return Err(format!(
+            "`M` could be months, which have no fixed length: write `\"{number}m\"` for minutes; {known}"
+        ));
+    }
+    let lower = unit.to_lowercase();
+    let singular = lower.trim_end_matches('s');
+    match SPELLINGS
+        .iter()
+        .find(|(spelling, _)| *spelling == singular || *spelling == lower)
+    {
+        Some((_, "w")) => {
+            let fix = number.parse::<u64>().ok().and_then(|weeks| weeks.checked_mul(7));
+            let fix = fix
+                .map(|days| format!(": write `\"{days}d\"`"))
+                .unwrap_or_default();
+            return Err(format!("there is no unit for weeks{fix}; {known}"));
+        }
+        Some((_, meant)) => {
+            return Err(format!(
+                "unknown unit `{unit}`: write `\"{number}{meant}\"`; {known}"
+            ));
+        }
+        None => {}
+    }
+    Err(match singular {
+        "mo" | "mon" | "month" | "y" | "yr" | "year" => {
+            format!("`{number} {unit}` has no fixed length: write it in days; {known}")
+        }
+        "u" | "µ" | "n" | "us" | "ns" | "micro" | "nano" | "microsecond" | "nanosecond" => {
+            format!("`{unit}` is too short: the shortest period is `\"1ms\"`; {known}")
+        }
+        _ if unit.starts_with('.') || unit.starts_with(['e', 'E', '_']) => {
+            format!("a period is a whole number: instead of `{number}{unit}` use a smaller unit; {known}")
+        }
+        _ if unit.chars().any(|c| c.is_ascii_digit()) => {
+            format!(
+                "a period has one number and one unit: instead of `{number}{unit}` use the smallest unit alone; {known}"
+            )
+        }
+        _ => format!("unknown unit `{unit}`: {known}"),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::parse;
+
+    #[test]
+    fn one_unit_table() {
+        for (text, millis) in [
+            ("1ms", 1),
+            ("1s", 1_000),
+            ("5m", 300_000),
+            ("24h", 86_400_000),
+            ("1d", 86_400_000),
+            ("007s", 7_000),
+            ("9223372036854775807ms", i64::MAX as u64),
+        ] {
+            assert_eq!(parse(text), Ok(millis), "{text}");
+        }
+    }
+
+    /// Every refusal says how to write it.
+    #[test]
+    fn f07_f10_refusals_name_the_fix() {
+        for (text, part) in [
+            ("", "a number and a unit, such as `\"10s\"`"),
+            ("   ", "a number and a unit, such as `\"10s\"`"),
+            ("s", "`s` is not a period: write a number and a unit"),
+            ("+5s", "`+5s` is not a period"),
+            ("٣s", "`٣s` is not a period"),
+            ("0s", "the shortest period is `\"1ms\"`"),
+            ("0ms", "the shortest period is `\"1ms\"`"),
+            ("-1s", "cannot be negative: did you mean `\"1s\"`?"),
+            ("10", "`10` has no unit: write `\"10s\"` for seconds"),
+            (" 10s ", "no spaces in a period: write `\"10s\"`"),
+            ("10 s", "no spaces in a period: write `\"10s\"`"),
+            ("10s\n", "no spaces in a period: write `\"10s\"`"),
+            ("1e3s", "a whole number: instead of `1e3s`"),
+            ("1.5s", "a whole number: instead of `1.5s`"),
+            ("1_000s", "a whole number: instead of `1_000s`"),
+            ("1m30s", "one number and one unit: instead of `1m30s`"),
+            ("10S", "unknown unit `S`: write `\"10s\"`"),
+            ("10MS", "unknown unit `MS`: write `\"10ms\"`"),
+            ("5M", "write `\"5m\"` for minutes"),
+            ("5min", "unknown unit `min`: write `\"5m\"`"),
+            ("5 minutes", "unknown unit `minutes`: write `\"5m\"`"),
+            ("5mo", "`5 mo` has no fixed length"),
+            (
+                "1 month",
+                "`1 month` has no fixed length: write it in days; the units are `ms`, `s`, `m` (minutes), `h` and `d`",
+            ),
+            ("1y", "`1 y` has no fixed length"),
+            ("2w", "write `\"14d\"`"),
+            ("500us", "the shortest period is `\"1ms\"`"),
+            ("500µs", "the shortest period is `\"1ms\"`"),
+            ("5 apples", "unknown unit `apples`: the units are"),
+            ("9223372036854775808ms", "too long"),
+            ("18446744073709551616ms", "too long"),
+            ("99999999999999999999999d", "too long"),
+        ] {
+            let error = parse(text).expect_err(text);
+            assert!(error.contains(part), "{text:?}: {error}");
+        }
+    }
+}

@@ -1,0 +1,133 @@
+//! `impl State`: the stores of a processor's struct.
+
+use proc_macro2::{Ident, TokenStream, TokenTree};
+use quote::{ToTokens, quote, quote_spanned};
+use syn::{Generics, parse_quote_spanned, spanned::Spanned};
+
+use super::{Krate, ends, locate};
+use crate::model::{Declared, Field, StoreField};
+
+/// What follows the struct.
+pub(crate) fn expand(declared: &Declared) -> TokenStream {
+    let krate = Krate::new(declared.krate.as_ref());
+    let k = krate.here();
+    let Declared {
+        conditions,
+        ident,
+        fields,
+        ..
+    } = declared;
+    let generics = with_stores(declared, krate);
+    let (impl_generics, type_generics, where_clause) = generics.split_for_impl();
+    let name = declared
+        .name
+        .as_ref()
+        .map_or(quote!(#k::Option::None), |name| quote!(#k::Option::Some(#name)));
+    let stores = fields
+        .iter()
+        .filter_map(|field| Some(store(field, field.store.as_ref()?, krate)));
+    let probes: Vec<_> = fields
+        .iter()
+        .filter(|field| field.store.is_none())
+        .map(|field| probe(field, krate))
+        .collect();
+    let import = (!probes.is_empty()).then(|| quote!(use #k::NoStore as _;));
+    // In a generic struct a constant of its own cannot name the parameters; one inside a function can.
+    let (outside, inside) = if declared.generics.params.is_empty() {
+        (quote!(#import #(#probes)*), quote!())
+    } else {
+        (quote!(#import), quote!(#(#probes)*))
+    };
+    quote! {
+        #(#conditions)*
+        const _: () = {
+            #outside
+            #[automatically_derived]
+            impl #impl_generics #k::State for #ident #type_generics #where_clause {
+                const NAME: #k::Option<&'static #k::core::primitive::str> = #name;
+                fn stores(&mut self, __to: &mut dyn #k::Declare) {
+                    #inside
+                    #(#stores)*
+                }
+            }
+        };
+    }
+}
+
+/// `to.store("name", options, store(&mut self.field));`
+fn store(field: &Field, store: &StoreField, krate: Krate<'_>) -> TokenStream {
+    let Field {
+        conditions,
+        ident,
+        ty,
+        ..
+    } = field;
+    let StoreField { name, changelog, .. } = store;
+    let k = krate.here();
+    let span = ty.span();
+    let this = locate(quote!(self), span);
+    let local = Ident::new("__store", span);
+    let borrow = quote_spanned!(span=> &mut);
+    let checked = krate.call(ty, "store", quote!(#local));
+    quote! {
+        #(#conditions)*
+        {
+            let #local = #borrow #this.#ident;
+            __to.store(#name, #k::StoreOptions { changelog: #changelog }, #checked);
+        }
+    }
+}
+
+/// Refuses a store that is not marked: nobody would open it.
+fn probe(field: &Field, krate: Krate<'_>) -> TokenStream {
+    let Field {
+        conditions,
+        ident,
+        ty,
+        ..
+    } = field;
+    let (first, _) = ends(ty);
+    let k = krate.at(first);
+    let message = format!(
+        "field `{ident}` is a store without `#[state]`: it would never open. Write `#[state]` above it"
+    );
+    quote_spanned! {first=>
+        #(#conditions)*
+        const _: () = #k::core::assert!(!#k::Probe::<#ty>::IS_STORE, #message);
+    }
+}
+
+/// The struct's generics, and that fields whose types depend on them are stores: so the bounds that make them
+/// stores need not be repeated on the struct.
+fn with_stores(declared: &Declared, krate: Krate<'_>) -> Generics {
+    let mut generics = declared.generics.clone();
+    let parameters: Vec<&Ident> = declared
+        .generics
+        .type_params()
+        .map(|parameter| &parameter.ident)
+        .collect();
+    for field in declared
+        .fields
+        .iter()
+        .filter(|field| field.store.is_some() && field.conditions.is_empty())
+    {
+        let ty = &field.ty;
+        if mentions(ty.to_token_stream(), &parameters) {
+            let span = ty.span();
+            let k = krate.at(span);
+            generics
+                .make_where_clause()
+                .predicates
+                .push(parse_quote_spanned!(span=> #ty: #k::Store));
+        }
+    }
+    generics
+}
+
+fn mentions(tokens: TokenStream, names: &[&Ident]) -> bool {
+    tokens.into_iter().any(|token| match token {
+        TokenTree::Ident(ident) => names.contains(&&ident),
+        TokenTree::Group(group) => mentions(group.stream(), names),
+        _ => false,
+    })
+}

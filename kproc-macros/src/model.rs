@@ -1,0 +1,303 @@
+//! What a processor is, once its attributes are understood.
+//!
+//! Building the model takes the helper attributes from the user's item and leaves the rest of it as it was.
+//! Whatever is wrong is left out of the model and reported; the rest is expanded all the same, so that the
+//! compiler can check it in the same build.
+
+use proc_macro2::{Ident, Span, TokenStream};
+use syn::{
+    Attribute, Data, DeriveInput, Expr, Fields, Generics, LitStr, Path, ReturnType, Signature, Type,
+    ext::IdentExt, parse_quote,
+};
+
+use crate::{
+    attributes::{self, Found, Helper},
+    check,
+    errors::Errors,
+    parse::{
+        arguments::{self, ImplOptions, StateOptions, StructOptions},
+        item::{BlockItem, ImplBlock},
+    },
+};
+
+/// A processor's struct.
+pub(crate) struct Declared {
+    pub(crate) krate: Option<Path>,
+    /// `#[cfg]`s of the struct.
+    pub(crate) conditions: Vec<Attribute>,
+    pub(crate) ident: Ident,
+    pub(crate) generics: Generics,
+    pub(crate) name: Option<LitStr>,
+    pub(crate) fields: Vec<Field>,
+}
+
+/// A field of a processor.
+pub(crate) struct Field {
+    pub(crate) conditions: Vec<Attribute>,
+    pub(crate) ident: Ident,
+    pub(crate) ty: Type,
+    /// How it is stored, if it is marked `#[state]`.
+    pub(crate) store: Option<StoreField>,
+}
+
+/// What `#[state]` says of a field.
+pub(crate) struct StoreField {
+    pub(crate) name: String,
+    /// Where the name comes from.
+    pub(crate) named_at: Span,
+    pub(crate) changelog: bool,
+}
+
+/// A processor's impl block.
+pub(crate) struct Handled {
+    pub(crate) krate: Option<Path>,
+    /// `#[cfg]`s of the impl block.
+    pub(crate) conditions: Vec<Attribute>,
+    pub(crate) generics: Generics,
+    pub(crate) self_ty: Type,
+    pub(crate) sends: Vec<Expr>,
+    pub(crate) handlers: Vec<Handler>,
+}
+
+/// A method that kproc calls.
+pub(crate) struct Handler {
+    pub(crate) trigger: Trigger,
+    pub(crate) conditions: Vec<Attribute>,
+    pub(crate) ident: Ident,
+    pub(crate) is_async: bool,
+    /// The types of the arguments after `self`.
+    pub(crate) arguments: Vec<Type>,
+    pub(crate) output: ReturnType,
+}
+
+/// What a handler is called for.
+pub(crate) enum Trigger {
+    Message { topic: Expr, start: Start },
+    Every { millis: u64, clock: Clock },
+    Start,
+    Stop,
+    Schedule,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Start {
+    Earliest,
+    Latest,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Clock {
+    Wall,
+    Stream,
+}
+
+impl Trigger {
+    pub(crate) fn helper(&self) -> Helper {
+        match self {
+            Self::Message { .. } => Helper::OnMessage,
+            Self::Every { .. } => Helper::Every,
+            Self::Start => Helper::OnStart,
+            Self::Stop => Helper::OnStop,
+            Self::Schedule => Helper::OnSchedule,
+        }
+    }
+}
+
+impl Declared {
+    /// The model of a struct marked `#[processor(options)]`.
+    pub(crate) fn of(options: TokenStream, item: &mut DeriveInput, errors: &mut Errors) -> Self {
+        let StructOptions { krate, name } = StructOptions::read(options, errors);
+        for found in attributes::take(&mut item.attrs, krate.as_ref()) {
+            errors.at(found.span(), found.helper.misplaced());
+        }
+        let mut fields = Vec::new();
+        match &mut item.data {
+            Data::Struct(data) => {
+                let named = matches!(data.fields, Fields::Named(_));
+                if !named {
+                    errors.on(&item.ident, check::WRONG_ITEM);
+                }
+                for field in &mut data.fields {
+                    let marks = attributes::take(&mut field.attrs, krate.as_ref());
+                    if let (true, Some(ident)) = (named, &field.ident) {
+                        let store = store(&marks, ident, errors);
+                        let mut conditions = attributes::conditions(&field.attrs);
+                        conditions.extend(marks.into_iter().filter_map(|mark| mark.condition));
+                        fields.push(Field {
+                            conditions,
+                            ident: ident.clone(),
+                            ty: field.ty.clone(),
+                            store,
+                        });
+                    }
+                }
+            }
+            Data::Enum(data) => {
+                errors.on(data.enum_token, check::WRONG_ITEM);
+                for variant in &mut data.variants {
+                    attributes::take(&mut variant.attrs, krate.as_ref());
+                    for field in &mut variant.fields {
+                        attributes::take(&mut field.attrs, krate.as_ref());
+                    }
+                }
+            }
+            Data::Union(data) => {
+                errors.on(data.union_token, check::WRONG_ITEM);
+                for field in &mut data.fields.named {
+                    attributes::take(&mut field.attrs, krate.as_ref());
+                }
+            }
+        }
+        let declared = Self {
+            krate,
+            conditions: attributes::conditions(&item.attrs),
+            ident: item.ident.clone(),
+            generics: item.generics.clone(),
+            name,
+            fields,
+        };
+        check::declared(&declared, errors);
+        declared
+    }
+}
+
+/// What the helper attributes of a field say.
+fn store(marks: &[Found], ident: &Ident, errors: &mut Errors) -> Option<StoreField> {
+    let mut store = None;
+    for mark in marks {
+        if mark.helper != Helper::State {
+            errors.at(mark.span(), mark.helper.misplaced());
+            continue;
+        }
+        if store.is_some() {
+            errors.at(mark.span(), format_args!("`{ident}` is marked `#[state]` twice"));
+            continue;
+        }
+        let StateOptions { name, changelog } = StateOptions::read(&mark.meta, errors);
+        let (name, named_at) = match name {
+            Some(name) => (name.value(), name.span()),
+            None => (ident.unraw().to_string(), ident.span()),
+        };
+        store = Some(StoreField {
+            name,
+            named_at,
+            changelog,
+        });
+    }
+    store
+}
+
+impl Handled {
+    /// The model of an impl block marked `#[processor(options)]`.
+    pub(crate) fn of(options: TokenStream, block: &mut ImplBlock, errors: &mut Errors) -> Self {
+        let ImplOptions { krate, sends } = ImplOptions::read(options, errors);
+        for found in attributes::take(&mut block.attrs, krate.as_ref()) {
+            errors.at(found.span(), found.helper.misplaced());
+        }
+        let mut handlers = Vec::new();
+        // Methods with a mark of ours: they look unused if their mark is refused.
+        let mut marked = Vec::new();
+        let mut wants_messages = false;
+        for (number, item) in block.items.iter_mut().enumerate() {
+            match item {
+                BlockItem::Other { attrs, .. } => {
+                    for found in attributes::take(attrs, krate.as_ref()) {
+                        errors.at(found.span(), found.helper.misplaced());
+                    }
+                }
+                BlockItem::Method(method) => {
+                    let marks = attributes::take(&mut method.attrs, krate.as_ref());
+                    if marks.is_empty() {
+                        continue;
+                    }
+                    marked.push(number);
+                    wants_messages |= marks.iter().any(|mark| mark.helper == Helper::OnMessage);
+                    handlers.extend(handler(&marks, &method.attrs, &method.sig, errors));
+                }
+            }
+        }
+        let handled = Self {
+            krate,
+            conditions: attributes::conditions(&block.attrs),
+            generics: block.generics.clone(),
+            self_ty: block.self_ty.clone(),
+            sends,
+            handlers,
+        };
+        check::handled(&handled, wants_messages, errors);
+        for number in marked {
+            if let BlockItem::Method(method) = &mut block.items[number] {
+                // The signature is ours to ask for, so what clippy says of it is not the user's to mend.
+                method.attrs.push(parse_quote!(
+                    #[allow(clippy::needless_pass_by_value, clippy::unused_self, clippy::unused_async)]
+                ));
+                if !errors.is_empty() {
+                    method.attrs.push(parse_quote!(#[allow(dead_code)]));
+                }
+            }
+        }
+        handled
+    }
+}
+
+/// What the helper attributes of a method say.
+fn handler(marks: &[Found], attrs: &[Attribute], sig: &Signature, errors: &mut Errors) -> Option<Handler> {
+    let mut handler = None;
+    let mut first: Option<Helper> = None;
+    for mark in marks {
+        let span = mark.span();
+        if mark.helper.place() != attributes::Place::Method {
+            errors.at(span, mark.helper.misplaced());
+            continue;
+        }
+        if let Some(first) = first {
+            errors.at(
+                span,
+                format_args!(
+                    "`{}` is marked `#[{}]` already: a method has one mark; write another method that calls this one",
+                    sig.ident,
+                    first.name()
+                ),
+            );
+            continue;
+        }
+        first = Some(mark.helper);
+        let trigger = trigger(mark, errors);
+        let fits = check::signature(mark.helper, sig, errors);
+        let (Some(trigger), true) = (trigger, fits) else {
+            continue;
+        };
+        let mut conditions = attributes::conditions(attrs);
+        conditions.extend(mark.condition.clone());
+        handler = Some(Handler {
+            trigger,
+            conditions,
+            ident: sig.ident.clone(),
+            is_async: sig.asyncness.is_some(),
+            arguments: check::arguments(sig)
+                .map(|argument| (*argument.ty).clone())
+                .collect(),
+            output: sig.output.clone(),
+        });
+    }
+    handler
+}
+
+fn trigger(mark: &Found, errors: &mut Errors) -> Option<Trigger> {
+    let plain = |trigger, errors: &mut Errors| {
+        arguments::none(mark.helper, &mark.meta, errors);
+        Some(trigger)
+    };
+    match mark.helper {
+        Helper::OnMessage => {
+            arguments::on_message(&mark.meta, errors).map(|(topic, start)| Trigger::Message { topic, start })
+        }
+        Helper::Every => {
+            arguments::every(&mark.meta, errors).map(|(millis, clock)| Trigger::Every { millis, clock })
+        }
+        Helper::OnStart => plain(Trigger::Start, errors),
+        Helper::OnStop => plain(Trigger::Stop, errors),
+        Helper::OnSchedule => plain(Trigger::Schedule, errors),
+        Helper::State => None,
+    }
+}

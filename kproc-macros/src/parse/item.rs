@@ -1,0 +1,242 @@
+//! An impl block, read no deeper than the signatures of its methods.
+//!
+//! Bodies and other items stay the tokens that they are: a half-written body is the compiler's to report, and
+//! an editor can complete inside it.
+
+use proc_macro2::{Delimiter, TokenStream, TokenTree};
+use quote::{ToTokens, TokenStreamExt};
+use syn::{
+    Attribute, Generics, Signature, Token, Type, Visibility, WhereClause, braced,
+    parse::{Parse, ParseStream},
+    token,
+};
+
+/// `impl<…> Type where … { … }`, or the same with a trait, which is then refused.
+pub(crate) struct ImplBlock {
+    pub(crate) attrs: Vec<Attribute>,
+    unsafety: Option<Token![unsafe]>,
+    impl_token: Token![impl],
+    pub(crate) generics: Generics,
+    /// `!` and `Trait`, as they stand before `for`.
+    pub(crate) of_trait: Option<(TokenStream, Token![for])>,
+    pub(crate) self_ty: Type,
+    brace: token::Brace,
+    inner_attrs: Vec<Attribute>,
+    pub(crate) items: Vec<BlockItem>,
+}
+
+/// An item of an impl block.
+pub(crate) enum BlockItem {
+    Method(Box<Method>),
+    Other {
+        attrs: Vec<Attribute>,
+        tokens: TokenStream,
+    },
+}
+
+/// A method: its signature, and the rest as tokens.
+pub(crate) struct Method {
+    pub(crate) attrs: Vec<Attribute>,
+    vis: Visibility,
+    pub(crate) sig: Signature,
+    body: TokenTree,
+}
+
+impl Parse for ImplBlock {
+    fn parse(input: ParseStream<'_>) -> syn::Result<Self> {
+        let attrs = input.call(Attribute::parse_outer)?;
+        let unsafety = input.parse()?;
+        let impl_token = input.parse()?;
+        let mut generics: Generics = if input.peek(Token![<]) {
+            input.parse()?
+        } else {
+            Generics::default()
+        };
+        let negative: Option<Token![!]> = input.parse()?;
+        let mut self_ty: Type = input.parse()?;
+        let mut of_trait = None;
+        if input.peek(Token![for]) {
+            let mut tokens = negative.to_token_stream();
+            self_ty.to_tokens(&mut tokens);
+            of_trait = Some((tokens, input.parse()?));
+            self_ty = input.parse()?;
+        }
+        generics.where_clause = input.parse::<Option<WhereClause>>()?;
+        let content;
+        let brace = braced!(content in input);
+        let inner_attrs = content.call(Attribute::parse_inner)?;
+        let mut items = Vec::new();
+        while !content.is_empty() {
+            items.push(content.parse()?);
+        }
+        Ok(Self {
+            attrs,
+            unsafety,
+            impl_token,
+            generics,
+            of_trait,
+            self_ty,
+            brace,
+            inner_attrs,
+            items,
+        })
+    }
+}
+
+impl Parse for BlockItem {
+    fn parse(input: ParseStream<'_>) -> syn::Result<Self> {
+        let attrs = input.call(Attribute::parse_outer)?;
+        if is_method(input) {
+            let vis = input.parse()?;
+            let sig = input.parse()?;
+            let body: TokenTree = input.parse()?;
+            return match &body {
+                TokenTree::Group(group) if group.delimiter() == Delimiter::Brace => {
+                    Ok(Self::Method(Box::new(Method {
+                        attrs,
+                        vis,
+                        sig,
+                        body,
+                    })))
+                }
+                other => Err(syn::Error::new(
+                    other.span(),
+                    "expected the method's body, `{ … }`",
+                )),
+            };
+        }
+        Ok(Self::Other {
+            attrs,
+            tokens: other_item(input)?,
+        })
+    }
+}
+
+/// Whether a function comes next; what is written before `fn` decides.
+fn is_method(input: ParseStream<'_>) -> bool {
+    let ahead = input.fork();
+    if ahead.parse::<Visibility>().is_err() {
+        return false;
+    }
+    while !ahead.is_empty() && !ahead.peek(Token![fn]) {
+        let qualifier = ahead.peek(Token![const])
+            || ahead.peek(Token![async])
+            || ahead.peek(Token![unsafe])
+            || ahead.peek(Token![extern])
+            || ahead.peek(syn::LitStr);
+        if !qualifier || ahead.parse::<TokenTree>().is_err() {
+            return false;
+        }
+    }
+    ahead.peek(Token![fn])
+}
+
+/// A constant or type (up to its semicolon), or a macro's call (which may end with a brace instead).
+fn other_item(input: ParseStream<'_>) -> syn::Result<TokenStream> {
+    let ends_with_brace = {
+        let ahead = input.fork();
+        ahead.parse::<Visibility>().is_ok() && !ahead.peek(Token![const]) && !ahead.peek(Token![type])
+    };
+    let mut tokens = TokenStream::new();
+    while !input.is_empty() {
+        let token: TokenTree = input.parse()?;
+        let last = match &token {
+            TokenTree::Punct(punct) => punct.as_char() == ';',
+            TokenTree::Group(group) => ends_with_brace && group.delimiter() == Delimiter::Brace,
+            _ => false,
+        };
+        tokens.append(token);
+        if last {
+            break;
+        }
+    }
+    Ok(tokens)
+}
+
+impl ToTokens for ImplBlock {
+    fn to_tokens(&self, tokens: &mut TokenStream) {
+        tokens.append_all(&self.attrs);
+        self.unsafety.to_tokens(tokens);
+        self.impl_token.to_tokens(tokens);
+        self.generics.to_tokens(tokens);
+        if let Some((of_trait, for_token)) = &self.of_trait {
+            of_trait.to_tokens(tokens);
+            for_token.to_tokens(tokens);
+        }
+        self.self_ty.to_tokens(tokens);
+        self.generics.where_clause.to_tokens(tokens);
+        self.brace.surround(tokens, |tokens| {
+            tokens.append_all(&self.inner_attrs);
+            tokens.append_all(&self.items);
+        });
+    }
+}
+
+impl ToTokens for BlockItem {
+    fn to_tokens(&self, tokens: &mut TokenStream) {
+        match self {
+            Self::Method(method) => {
+                tokens.append_all(&method.attrs);
+                method.vis.to_tokens(tokens);
+                method.sig.to_tokens(tokens);
+                method.body.to_tokens(tokens);
+            }
+            Self::Other { attrs, tokens: item } => {
+                tokens.append_all(attrs);
+                item.to_tokens(tokens);
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use quote::quote;
+
+    /// All that may stand in an impl block comes out as it went in; methods are told from the rest.
+    #[test]
+    fn a_block_is_read_and_written_unchanged() {
+        let source = quote! {
+            #[doc = "a block"]
+            impl<'a, T: Clone + 'a, const N: usize> Keep<'a, T, N> where T: Default {
+                #![allow(dead_code)]
+                pub const EMPTY: [u8; 2] = { const fn zero() -> u8 { 0 } [zero(), 1] };
+                type Item = T;
+                some_macro! { fn not_a_method() {} }
+                other::some_macro!(fn neither);
+                pub(crate) const unsafe extern "C" fn raw<'b>(&'b mut self, x: &'b [T; N]) -> u8 where T: Copy { half written ( ) }
+                #[inline] async fn r#match(mut self: Box<Self>, (a, b): (u8, u8), _: impl Fn(u8) -> u8) {}
+                fn plain(&self) {}
+            }
+        };
+        let block: ImplBlock = syn::parse2(source.clone()).unwrap();
+        assert_eq!(block.to_token_stream().to_string(), source.to_string());
+        let kinds: String = block
+            .items
+            .iter()
+            .map(|item| {
+                if matches!(item, BlockItem::Method(_)) {
+                    'm'
+                } else {
+                    'o'
+                }
+            })
+            .collect();
+        assert_eq!(kinds, "oooommm");
+    }
+
+    #[test]
+    fn a_trait_is_told() {
+        for source in [
+            quote!(impl Clone for A {}),
+            quote!(
+                impl<T> !Send for A<T> {}
+            ),
+        ] {
+            let block: ImplBlock = syn::parse2(source.clone()).unwrap();
+            assert!(block.of_trait.is_some());
+            assert_eq!(block.to_token_stream().to_string(), source.to_string());
+        }
+    }
+}

@@ -1,0 +1,119 @@
+//! `#[processor]`: which half of a processor it stands on, and the way through parse, model, check and expand.
+
+use proc_macro2::TokenStream;
+use quote::{ToTokens, quote};
+use syn::{
+    Attribute, DeriveInput, Token, Visibility,
+    parse::{ParseStream, Parser},
+};
+
+use crate::{
+    attributes, check,
+    errors::Errors,
+    expand,
+    model::{Declared, Handled},
+    parse::item::{BlockItem, ImplBlock},
+};
+
+/// What the attribute stands on.
+enum Half {
+    Struct,
+    Impl,
+    Other,
+}
+
+/// The whole expansion of `#[processor(options)] item`.
+pub(crate) fn expand(options: TokenStream, item: TokenStream) -> TokenStream {
+    match half.parse2(item.clone()) {
+        Ok(Half::Struct) => on_struct(options, item),
+        Ok(Half::Impl) => on_impl(options, item),
+        Ok(Half::Other) | Err(_) => {
+            let mut errors = Errors::default();
+            errors.on(first_line(&item), check::WRONG_ITEM);
+            with_errors(item, &errors)
+        }
+    }
+}
+
+/// Looks at what comes after attributes and visibility.
+fn half(input: ParseStream<'_>) -> syn::Result<Half> {
+    input.call(Attribute::parse_outer)?;
+    input.parse::<Visibility>()?;
+    let half = if input.peek(Token![struct]) || input.peek(Token![enum]) {
+        Half::Struct
+    } else if input.peek(Token![impl]) || (input.peek(Token![unsafe]) && input.peek2(Token![impl])) {
+        Half::Impl
+    } else if input.peek(Token![union]) && input.peek2(syn::Ident) {
+        Half::Struct
+    } else {
+        Half::Other
+    };
+    input.parse::<TokenStream>()?;
+    Ok(half)
+}
+
+fn on_struct(options: TokenStream, tokens: TokenStream) -> TokenStream {
+    let mut errors = Errors::default();
+    let Some(mut item) = errors.ok(syn::parse2::<DeriveInput>(tokens.clone())) else {
+        return with_errors(tokens, &errors);
+    };
+    let declared = Declared::of(options, &mut item, &mut errors);
+    let state = expand::state::expand(&declared);
+    with_errors(quote!(#item #state), &errors)
+}
+
+fn on_impl(options: TokenStream, tokens: TokenStream) -> TokenStream {
+    let mut errors = Errors::default();
+    let Some(mut block) = errors.ok(syn::parse2::<ImplBlock>(tokens.clone())) else {
+        return with_errors(tokens, &errors);
+    };
+    if let Some((of_trait, _)) = &block.of_trait {
+        let name = of_trait.to_string().replace(' ', "");
+        errors.on(
+            of_trait,
+            format_args!(
+                "`#[processor]` goes on the struct and on its inherent impl block, not on an impl of `{name}`"
+            ),
+        );
+        strip(&mut block);
+        return with_errors(block.into_token_stream(), &errors);
+    }
+    let handled = Handled::of(options, &mut block, &mut errors);
+    let processor = expand::handlers::expand(&handled);
+    with_errors(quote!(#block #processor), &errors)
+}
+
+/// Takes all our attributes from a block that is no processor's.
+fn strip(block: &mut ImplBlock) {
+    for item in &mut block.items {
+        match item {
+            BlockItem::Method(method) => attributes::take(&mut method.attrs, None),
+            BlockItem::Other { attrs, .. } => attributes::take(attrs, None),
+        };
+    }
+}
+
+/// The user's item always comes out, whatever is wrong with it: else everything that uses it would fail, too.
+fn with_errors(item: TokenStream, errors: &Errors) -> TokenStream {
+    let errors = errors.to_compile_errors();
+    quote!(#item #errors)
+}
+
+/// An item without its attributes and its body, to be underlined.
+fn first_line(item: &TokenStream) -> TokenStream {
+    let head = |input: ParseStream<'_>| {
+        input.call(Attribute::parse_outer)?;
+        let mut head = TokenStream::new();
+        let mut ended = false;
+        while !input.is_empty() {
+            let token: proc_macro2::TokenTree = input.parse()?;
+            let is_body = matches!(&token, proc_macro2::TokenTree::Group(group) if group.delimiter() == proc_macro2::Delimiter::Brace);
+            ended |= is_body;
+            if !ended {
+                head.extend([token]);
+            }
+        }
+        Ok(head)
+    };
+    head.parse2(item.clone()).unwrap_or_else(|_| item.clone())
+}

@@ -1,0 +1,20 @@
+//! What expansions of the macros name. Not part of the public interface: it may change in any release, and the
+//! versions of the two crates are tied together.
+
+pub use core::{
+    self,
+    option::Option,
+    result::Result::{Err, Ok},
+    time::Duration,
+};
+pub use std::borrow::Cow;
+
+pub use crate::{
+    Context, Processor, Record, Result, Timestamp,
+    handler::{Argument, ContextArgument, First, FirstOfTimer, Periodic, TimerArgument, TypedTopic},
+    handler::{context, first, key, outcome, timer, timer_first, topic, undeclared, value},
+    processor::{Declare, Start, StoreOptions},
+    state::{NoStore, Probe, State, default_name, store},
+    timer::{Timer, TimerClock},
+};
+pub use kproc_store::Store;

@@ -1,0 +1,47 @@
+//! What `#[processor]` on the struct tells `#[processor]` on its impl block.
+
+use std::{borrow::Cow, marker::PhantomData};
+
+use kproc_store::Store;
+
+use crate::processor::{self, Declare, Processor};
+
+/// The declared fields of a processor, known from `#[processor]` on its struct.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` has no declared state",
+    label = "add `#[processor]` above `struct {Self}` too",
+    note = "`#[processor]` goes on the struct (its `#[state]` fields) and on its `impl` block (its handlers)"
+)]
+pub trait State {
+    /// The name given by `#[processor(name = "…")]`.
+    const NAME: Option<&'static str>;
+    /// Declares the stores.
+    fn stores(&mut self, to: &mut dyn Declare);
+}
+
+/// The name of a processor that the attribute gives none.
+pub fn default_name<P: Processor>() -> Cow<'static, str> {
+    Cow::Owned(processor::default_name(std::any::type_name::<P>()))
+}
+
+/// Checks that a field is a store, at the one place where the compiler shall say so if it is not.
+pub fn store<S: Store>(store: &mut S) -> &mut dyn Store {
+    store
+}
+
+/// Tells whether a type is a store: an inherent constant comes before a trait's.
+#[derive(Debug)]
+pub struct Probe<T: ?Sized>(PhantomData<T>);
+
+impl<T: Store> Probe<T> {
+    /// It is.
+    pub const IS_STORE: bool = true;
+}
+
+/// What [`Probe`] falls back to.
+pub trait NoStore {
+    /// It is not.
+    const IS_STORE: bool = false;
+}
+
+impl<T: ?Sized> NoStore for Probe<T> {}
