@@ -1,6 +1,9 @@
 //! What goes wrong in stores, told to the person who has to mend it.
 
-use std::path::PathBuf;
+use std::{
+    fmt,
+    path::{Path, PathBuf},
+};
 
 use crate::codec::{DecodeError, EncodeError};
 
@@ -51,6 +54,28 @@ pub enum StoreError {
         store: String,
         /// What is wrong with the value.
         error: EncodeError,
+    },
+    /// A stored value is damaged. Needs the option `checksum`; without it damage goes unseen.
+    #[error(
+        "store `{store}`, key {key}: {what}; the disk or the memory is faulty: remove the state directory, and it is rebuilt from the changelog"
+    )]
+    Corrupt {
+        /// Name of the store.
+        store: String,
+        /// The encoded key, in hexadecimal.
+        key: String,
+        /// What is wrong.
+        what: &'static str,
+    },
+    /// The state has outgrown the largest map allowed.
+    #[error(
+        "state in {path} is full: it has grown to the limit of {limit} bytes (`max_map_size`); nothing was lost, raise the limit and start again"
+    )]
+    MapFull {
+        /// The environment's directory.
+        path: PathBuf,
+        /// The limit, in bytes.
+        limit: usize,
     },
     /// The disk is full.
     #[error(
@@ -130,4 +155,60 @@ pub enum OpenError {
         /// What failed, and why.
         what: String,
     },
+}
+
+impl StoreError {
+    #[cold]
+    pub(crate) fn decode(store: &str, error: DecodeError) -> Self {
+        Self::Decode {
+            store: store.to_owned(),
+            error,
+        }
+    }
+
+    #[cold]
+    pub(crate) fn encode(store: &str, error: EncodeError) -> Self {
+        Self::Encode {
+            store: store.to_owned(),
+            error,
+        }
+    }
+
+    #[cold]
+    pub(crate) fn corrupt(store: &str, key: &[u8], what: &'static str) -> Self {
+        use fmt::Write;
+        let mut hex = String::with_capacity(key.len() * 2);
+        for byte in key {
+            // Writing to a string cannot fail.
+            let _ = write!(hex, "{byte:02x}");
+        }
+        Self::Corrupt {
+            store: store.to_owned(),
+            key: hex,
+            what,
+        }
+    }
+
+    #[cold]
+    pub(crate) fn io(path: &Path, what: impl Into<String>) -> Self {
+        Self::Io {
+            path: path.to_owned(),
+            what: what.into(),
+        }
+    }
+
+    #[cold]
+    pub(crate) fn lmdb(path: &Path, doing: &str, error: &heed::Error) -> Self {
+        Self::io(path, format!("{doing}: {error}"))
+    }
+}
+
+impl OpenError {
+    #[cold]
+    pub(crate) fn io(path: &Path, doing: &str, error: &dyn fmt::Display) -> Self {
+        Self::Io {
+            path: path.to_owned(),
+            what: format!("{doing}: {error}"),
+        }
+    }
 }

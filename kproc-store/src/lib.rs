@@ -6,15 +6,19 @@
 //!
 //! Users depend on the crate `kproc`, which re-exports what they need.
 
+mod buffer;
 pub mod codec;
 mod environment;
 mod error;
+mod marks;
 mod store;
 mod table;
 mod vocabulary;
 
+pub use buffer::Buffer;
 pub use environment::{CommitPoint, Condition, Environment, EnvironmentOptions, InputPosition, Opened};
 pub use error::{OpenError, StoreError};
-pub use store::{Buffer, Marks, Store, StoreSpec};
-pub use table::Table;
+pub use marks::Marks;
+pub use store::{Store, StoreSpec};
+pub use table::{Entry, Iter, Table, ValueMut};
 pub use vocabulary::{Offset, Timestamp};

@@ -1,0 +1,158 @@
+//! What the environment knows of itself, in a database of its own: types, positions, the last commit.
+//!
+//! It is written in the same transactions as the stores, which is what ties them together.
+
+use heed::{Database, RoTxn, RwTxn, types::Bytes};
+use serde::{Deserialize, Serialize, de::DeserializeOwned};
+
+use crate::{CommitPoint, InputPosition, Offset, StoreSpec, Timestamp};
+
+/// Name of the database.
+pub(crate) const DATABASE: &str = "meta";
+
+const FORMAT: &[u8] = b"format";
+const CHECKSUM: &[u8] = b"checksum";
+const COMMIT: &[u8] = b"commit";
+const FRESH: &[u8] = b"fresh";
+const TYPES: &str = "types/";
+const POSITION: &str = "position/";
+
+/// The meta database.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Meta(pub(crate) Database<'static, Bytes, Bytes>);
+
+/// Kind and types of a store, as stored.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Types {
+    pub(crate) kind: String,
+    pub(crate) key: String,
+    pub(crate) value: String,
+}
+
+impl From<&StoreSpec> for Types {
+    fn from(spec: &StoreSpec) -> Self {
+        Self {
+            kind: spec.kind.into(),
+            key: spec.key.to_string(),
+            value: spec.value.to_string(),
+        }
+    }
+}
+
+impl std::fmt::Display for Types {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "a {} of {} by {}", self.kind, self.value, self.key)
+    }
+}
+
+#[derive(Serialize, Deserialize)]
+struct Commit {
+    inputs: Vec<(String, u64)>,
+    stream_time: Option<i64>,
+    committed_at: Option<i64>,
+}
+
+impl Meta {
+    pub(crate) fn format(self, txn: &RoTxn<'_>) -> heed::Result<Option<u32>> {
+        self.get(txn, FORMAT)
+    }
+
+    pub(crate) fn put_format(self, txn: &mut RwTxn<'_>, format: u32) -> heed::Result<()> {
+        self.put(txn, FORMAT, &format)
+    }
+
+    pub(crate) fn checksum(self, txn: &RoTxn<'_>) -> heed::Result<Option<bool>> {
+        self.get(txn, CHECKSUM)
+    }
+
+    pub(crate) fn put_checksum(self, txn: &mut RwTxn<'_>, checksum: bool) -> heed::Result<()> {
+        self.put(txn, CHECKSUM, &checksum)
+    }
+
+    pub(crate) fn types(self, txn: &RoTxn<'_>, store: &str) -> heed::Result<Option<Types>> {
+        self.get(txn, &named(TYPES, store))
+    }
+
+    pub(crate) fn put_types(self, txn: &mut RwTxn<'_>, store: &str, types: &Types) -> heed::Result<()> {
+        self.put(txn, &named(TYPES, store), types)
+    }
+
+    /// Names and types of all stores that were ever declared here, by name.
+    pub(crate) fn all_types(self, txn: &RoTxn<'_>) -> heed::Result<Vec<(String, Types)>> {
+        let mut all = Vec::new();
+        for entry in self.0.prefix_iter(txn, TYPES.as_bytes())? {
+            let (key, value) = entry?;
+            let name = String::from_utf8_lossy(&key[TYPES.len()..]).into_owned();
+            all.push((name, decode(value)?));
+        }
+        Ok(all)
+    }
+
+    pub(crate) fn position(self, txn: &RoTxn<'_>, store: &str) -> heed::Result<Option<Offset>> {
+        Ok(self.get(txn, &named(POSITION, store))?.map(Offset::new))
+    }
+
+    pub(crate) fn put_position(self, txn: &mut RwTxn<'_>, store: &str, next: Offset) -> heed::Result<()> {
+        self.put(txn, &named(POSITION, store), &next.get())
+    }
+
+    pub(crate) fn forget_position(self, txn: &mut RwTxn<'_>, store: &str) -> heed::Result<()> {
+        self.0.delete(txn, &named(POSITION, store)).map(drop)
+    }
+
+    /// The last commit; its changelog positions are those of the stores.
+    pub(crate) fn commit(self, txn: &RoTxn<'_>) -> heed::Result<CommitPoint> {
+        let Some(commit) = self.get::<Commit>(txn, COMMIT)? else {
+            return Ok(CommitPoint::default());
+        };
+        let input = |(topic, next)| InputPosition {
+            topic,
+            next: Offset::new(next),
+        };
+        Ok(CommitPoint {
+            changelogs: Vec::new(),
+            inputs: commit.inputs.into_iter().map(input).collect(),
+            stream_time: commit.stream_time.map(Timestamp::from_millis),
+            committed_at: commit.committed_at.map(Timestamp::from_millis),
+        })
+    }
+
+    pub(crate) fn put_commit(self, txn: &mut RwTxn<'_>, point: &CommitPoint) -> heed::Result<()> {
+        let commit = Commit {
+            inputs: point
+                .inputs
+                .iter()
+                .map(|input| (input.topic.clone(), input.next.get()))
+                .collect(),
+            stream_time: point.stream_time.map(Timestamp::as_millis),
+            committed_at: point.committed_at.map(Timestamp::as_millis),
+        };
+        self.put(txn, COMMIT, &commit)
+    }
+
+    /// When the state was last known to be near the end of its changelogs.
+    pub(crate) fn fresh(self, txn: &RoTxn<'_>) -> heed::Result<Option<Timestamp>> {
+        Ok(self.get(txn, FRESH)?.map(Timestamp::from_millis))
+    }
+
+    pub(crate) fn put_fresh(self, txn: &mut RwTxn<'_>, at: Timestamp) -> heed::Result<()> {
+        self.put(txn, FRESH, &at.as_millis())
+    }
+
+    fn get<T: DeserializeOwned>(self, txn: &RoTxn<'_>, key: &[u8]) -> heed::Result<Option<T>> {
+        self.0.get(txn, key)?.map(decode).transpose()
+    }
+
+    fn put<T: Serialize>(self, txn: &mut RwTxn<'_>, key: &[u8], value: &T) -> heed::Result<()> {
+        let bytes = postcard::to_stdvec(value).map_err(|error| heed::Error::Encoding(error.into()))?;
+        self.0.put(txn, key, &bytes)
+    }
+}
+
+fn named(prefix: &str, store: &str) -> Vec<u8> {
+    [prefix.as_bytes(), store.as_bytes()].concat()
+}
+
+fn decode<T: DeserializeOwned>(bytes: &[u8]) -> heed::Result<T> {
+    postcard::from_bytes(bytes).map_err(|error| heed::Error::Decoding(error.into()))
+}

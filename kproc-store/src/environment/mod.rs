@@ -1,0 +1,288 @@
+//! One LMDB environment: the stores of one processor in one partition, and what they correspond to.
+//!
+//! The only place that names LMDB. What may be here: files, transactions, positions. What may not: types of keys
+//! and values, overlays.
+
+mod base;
+mod checksum;
+mod descriptors;
+mod directory;
+mod lock;
+mod meta;
+mod open;
+mod options;
+mod precheck;
+mod sidecar;
+mod write;
+
+use std::{
+    fmt,
+    path::{Path, PathBuf},
+    sync::{
+        Arc, Mutex, MutexGuard, PoisonError,
+        atomic::{AtomicUsize, Ordering::SeqCst},
+    },
+};
+
+use heed::{Env, WithoutTls};
+
+pub(crate) use base::{Base, BaseRange};
+pub use options::{CommitPoint, Condition, EnvironmentOptions, InputPosition, Opened};
+
+use self::{
+    base::StoreDatabase,
+    lock::DirectoryLock,
+    meta::Meta,
+    sidecar::Sidecar,
+    write::{Notes, Write},
+};
+use crate::{Buffer, Marks, Offset, OpenError, StoreError, StoreSpec, Timestamp};
+
+/// An LMDB environment, locked against other writers for as long as it lives.
+pub struct Environment {
+    inner: Arc<Inner>,
+}
+
+impl fmt::Debug for Environment {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Environment")
+            .field("directory", &self.inner.directory)
+            .finish_non_exhaustive()
+    }
+}
+
+/// Shared by the environment and its buffers.
+pub(crate) struct Inner {
+    // Before the lock: another process may open the files once these are closed.
+    env: Env<WithoutTls>,
+    directory: PathBuf,
+    meta: Meta,
+    stores: Vec<StoreDatabase>,
+    options: EnvironmentOptions,
+    opened_at: Timestamp,
+    sidecar: Sidecar,
+    /// Open read transactions of buffers.
+    readers: AtomicUsize,
+    /// Held while a transaction begins and while anything is written, so that the map can grow.
+    gate: Mutex<()>,
+    lock: DirectoryLock,
+}
+
+impl Inner {
+    fn gate(&self) -> MutexGuard<'_, ()> {
+        // It guards no data: after a panic there is nothing half-changed behind it.
+        self.gate.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Environment {
+    /// Opens (or makes) the environment in `directory` with these stores, numbered in this order.
+    /// `now` is wall time, for the age check.
+    ///
+    /// Stores that are there and not among `stores` are left as they are.
+    pub fn open(
+        directory: &Path,
+        stores: &[StoreSpec],
+        options: &EnvironmentOptions,
+        now: Timestamp,
+    ) -> Result<Opened, OpenError> {
+        open::open(directory, stores, options, now)
+    }
+
+    /// A buffer on a store. At most one per store at a time.
+    pub fn buffer(&self, store: usize, marks: &Arc<Marks>) -> Result<Buffer, StoreError> {
+        let _gate = self.inner.gate();
+        Ok(Buffer::new(Base::open(&self.inner, store)?, marks.clone()))
+    }
+
+    /// Where in its changelog a store is; `None` if nothing was ever committed or restored.
+    pub fn position(&self, store: usize) -> Result<Option<Offset>, StoreError> {
+        let inner = &*self.inner;
+        self.read(|txn| inner.meta.position(txn, &inner.stores[store].name))
+    }
+
+    /// The input positions and stream time of the last commit, and the positions of the stores.
+    pub fn last_commit(&self) -> Result<CommitPoint, StoreError> {
+        let inner = &*self.inner;
+        self.read(|txn| {
+            let mut point = inner.meta.commit(txn)?;
+            for (number, store) in inner.stores.iter().enumerate() {
+                if let Some(next) = inner.meta.position(txn, &store.name)? {
+                    point.changelogs.push((number, next));
+                }
+            }
+            Ok(point)
+        })
+    }
+
+    fn read<R>(&self, f: impl FnOnce(&heed::RoTxn<'_>) -> heed::Result<R>) -> Result<R, StoreError> {
+        let _gate = self.inner.gate();
+        let result = self.inner.env.read_txn().and_then(|txn| f(&txn));
+        result.map_err(|error| StoreError::lmdb(&self.inner.directory, "reading", &error))
+    }
+
+    /// Restores a piece of a changelog: entries (`None`: deleted) in log order, and the place after them, in
+    /// one transaction (several, if there are very many). No buffer may be open on the environment.
+    pub fn restore<'a>(
+        &self,
+        store: usize,
+        entries: &mut dyn Iterator<Item = (&'a [u8], Option<&'a [u8]>)>,
+        next: Offset,
+    ) -> Result<(), StoreError> {
+        let inner = &*self.inner;
+        let _gate = inner.gate();
+        inner.check_in_place()?;
+        let mut writes: Vec<_> = entries.map(|(key, value)| Write { store, key, value }).collect();
+        // By key, of each key the last: written in order, pages fill well and are touched once.
+        writes.reverse();
+        writes.sort_by(|a, b| a.key.cmp(b.key));
+        writes.dedup_by(|a, b| a.key == b.key);
+        // Until the first commit the state is as old as the beginning of its restore: a deletion that came before
+        // may be gone from the changelog when the restore is resumed.
+        let fresh = inner
+            .env
+            .read_txn()
+            .and_then(|txn| inner.meta.fresh(&txn))
+            .map_err(|error| StoreError::lmdb(&inner.directory, "reading", &error))?;
+        let fresh = fresh.is_none().then_some(inner.opened_at);
+        inner.write(
+            &writes,
+            &[],
+            &Notes {
+                positions: &[(store, next)],
+                fresh,
+                ..Notes::default()
+            },
+        )
+    }
+
+    /// Empties a store and forgets its position (its changelog was deleted or no longer goes back far enough).
+    pub fn clear(&self, store: usize) -> Result<(), StoreError> {
+        let _gate = self.inner.gate();
+        self.inner.write(
+            &[],
+            &[],
+            &Notes {
+                clear: Some(store),
+                ..Notes::default()
+            },
+        )
+    }
+
+    /// Writes what the buffers hold, sorted, with the positions it corresponds to, in one short transaction
+    /// (several, if very much was written; the positions are in the last one).
+    ///
+    /// All open buffers of the environment must be given, whether anything was written to them or not, since each
+    /// holds on to the state of before. On success the buffers are empty and read the new state; on an error they
+    /// are as they were, and the commit can be repeated.
+    pub fn commit(
+        &self,
+        buffers: &mut [(usize, &mut Buffer)],
+        point: &CommitPoint,
+    ) -> Result<(), StoreError> {
+        let inner = &*self.inner;
+        let _gate = inner.gate();
+        inner.check_in_place()?;
+        self.check_complete(buffers)?;
+        for (_, buffer) in &mut *buffers {
+            buffer.base_mut().release();
+        }
+        let written = inner.write_buffers(buffers, point);
+        let mut renewed = Ok(());
+        for (_, buffer) in buffers {
+            if written.is_ok() {
+                buffer.discard();
+            }
+            renewed = renewed.and(buffer.base_mut().renew());
+        }
+        written.and(renewed)
+    }
+
+    /// Whether the buffers are the environment's own, and all of them.
+    fn check_complete(&self, buffers: &[(usize, &mut Buffer)]) -> Result<(), StoreError> {
+        let inner = &*self.inner;
+        if !buffers
+            .iter()
+            .all(|(store, buffer)| buffer.base().reads(&self.inner, *store))
+        {
+            return Err(StoreError::io(
+                &inner.directory,
+                "a buffer of another store was given to a commit",
+            ));
+        }
+        let (open, given) = (inner.readers.load(SeqCst), buffers.len());
+        if open > given {
+            let what =
+                format!("{open} buffers are open, and a commit was given {given} of them: give it all");
+            return Err(StoreError::io(&inner.directory, what));
+        }
+        Ok(())
+    }
+
+    /// Closes in good order: synced and marked clean. All buffers must be gone.
+    pub fn close(self) -> Result<(), StoreError> {
+        let directory = self.inner.directory.clone();
+        let Some(inner) = Arc::into_inner(self.inner) else {
+            return Err(StoreError::io(
+                &directory,
+                "it cannot be closed while buffers are open",
+            ));
+        };
+        let Inner {
+            env,
+            directory,
+            mut sidecar,
+            lock,
+            ..
+        } = inner;
+        env.force_sync()
+            .map_err(|error| StoreError::lmdb(&directory, "syncing", &error))?;
+        // The last handle: this closes it.
+        drop(env);
+        sidecar.clean = true;
+        sidecar
+            .write(&directory)
+            .map_err(|error| StoreError::io(&directory, format!("its sidecar: {error}")))?;
+        drop(lock);
+        Ok(())
+    }
+}
+
+impl Inner {
+    /// Whether the directory is still there. What is written to files that somebody has removed is lost.
+    fn check_in_place(&self) -> Result<(), StoreError> {
+        match self.lock.is_in_place() {
+            Ok(true) => Ok(()),
+            Ok(false) => Err(StoreError::io(
+                &self.directory,
+                "it was removed or replaced while in use",
+            )),
+            Err(error) => Err(StoreError::io(&self.directory, format!("its lock file: {error}"))),
+        }
+    }
+
+    fn write_buffers(
+        &self,
+        buffers: &mut [(usize, &mut Buffer)],
+        point: &CommitPoint,
+    ) -> Result<(), StoreError> {
+        let (mut divisible, mut whole) = (Vec::new(), Vec::new());
+        for (store, buffer) in buffers {
+            let store = *store;
+            let has_changelog = point.changelogs.iter().any(|&(with, _)| with == store);
+            let writes = if has_changelog { &mut divisible } else { &mut whole };
+            writes.extend(
+                buffer
+                    .dirty_entries()
+                    .map(|(key, value)| Write { store, key, value }),
+            );
+        }
+        let notes = Notes {
+            positions: &point.changelogs,
+            commit: Some(point),
+            fresh: point.committed_at,
+            ..Notes::default()
+        };
+        self.write(&divisible, &whole, &notes)
+    }
+}

@@ -1,0 +1,85 @@
+//! The words of [`Environment`](super::Environment): how it is kept, how it was found, what it corresponds to.
+
+use std::{path::PathBuf, time::Duration};
+
+use super::Environment;
+use crate::{Offset, Timestamp};
+
+/// How an environment is kept.
+#[derive(Debug, Clone)]
+pub struct EnvironmentOptions {
+    /// Size of the memory map to begin with, in bytes. It doubles when it is full.
+    pub map_size: usize,
+    /// The largest map, in bytes.
+    pub max_map_size: usize,
+    /// Sync every commit to the disk, so that the state survives power loss without a rebuild.
+    pub sync: bool,
+    /// Keep a CRC32C with every value and check it when the value is read. Decided when the environment is
+    /// made; later it stays as it is.
+    pub checksum: bool,
+    /// The largest encoded value, in bytes: what the changelog accepts. At most 2 GiB.
+    pub max_value_bytes: usize,
+    /// Older than this, a changelog may have dropped tombstones that the state has not seen: rebuild.
+    pub tombstone_retention: Duration,
+}
+
+impl Default for EnvironmentOptions {
+    fn default() -> Self {
+        Self {
+            // Address space, not disk: the file grows as it fills. 32-bit machines have little of it.
+            map_size: if usize::BITS >= 64 { 64 << 30 } else { 64 << 20 },
+            max_map_size: if usize::BITS >= 64 { 1 << 40 } else { 512 << 20 },
+            sync: false,
+            checksum: false,
+            max_value_bytes: 1 << 20,
+            tombstone_retention: Duration::from_secs(24 * 3600),
+        }
+    }
+}
+
+/// What was found when an environment was opened.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Condition {
+    /// There was nothing.
+    New,
+    /// The state is good, at the positions stored in it.
+    Intact,
+    /// What was there cannot be trusted. The environment is empty now; rebuild it from the changelogs.
+    Rebuild {
+        /// Why, for the log.
+        reason: String,
+        /// Where the old files were put, if they may tell somebody something.
+        set_aside: Option<PathBuf>,
+    },
+}
+
+/// The position of an input topic's partition that the state corresponds to.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct InputPosition {
+    /// The topic.
+    pub topic: String,
+    /// The next record to process.
+    pub next: Offset,
+}
+
+/// What a commit's state corresponds to.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct CommitPoint {
+    /// For each store (by its number) with a changelog: the place after its last changelog record.
+    pub changelogs: Vec<(usize, Offset)>,
+    /// For each input: the next record.
+    pub inputs: Vec<InputPosition>,
+    /// The task's stream time.
+    pub stream_time: Option<Timestamp>,
+    /// Wall time of the commit.
+    pub committed_at: Option<Timestamp>,
+}
+
+/// An opened environment and how it was found.
+#[derive(Debug)]
+pub struct Opened {
+    /// The environment.
+    pub environment: Environment,
+    /// How it was found.
+    pub condition: Condition,
+}

@@ -1,0 +1,166 @@
+//! A small file beside LMDB that says whether LMDB's file can be trusted.
+//!
+//! Without a sync per commit, LMDB's file survives the death of the process (the kernel has every byte that was
+//! written) but not that of the machine. Damage by the latter is silent: old and new pages mix. So the file says
+//! whether the environment was closed in good order, and otherwise under which boot of which machine, on which
+//! device, it was written. It cannot be kept inside what it judges.
+
+use std::{fs, io, path::Path};
+
+use serde::{Deserialize, Serialize};
+
+use super::directory;
+
+/// The newest format of the state directory that this version reads, and the one it writes.
+pub(crate) const FORMAT: u32 = 1;
+
+const FILE: &str = "state.json";
+
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Sidecar {
+    pub(crate) format: u32,
+    /// Identifies the boot, where the system tells it.
+    pub(crate) boot: Option<String>,
+    /// The device that the directory is on.
+    pub(crate) device: u64,
+    /// Whether every commit is synced.
+    pub(crate) sync: bool,
+    /// Whether the environment was closed, synced, after the last write.
+    pub(crate) clean: bool,
+}
+
+/// What is in the sidecar's place.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) enum Found {
+    Missing,
+    Sidecar(Sidecar),
+    Newer(u32),
+    Unreadable(String),
+}
+
+impl Sidecar {
+    /// The sidecar of an environment that is about to be written to, here and now.
+    pub(crate) fn dirty(directory: &Path, sync: bool) -> io::Result<Self> {
+        let device = directory::device(directory)?;
+        Ok(Self {
+            format: FORMAT,
+            boot: boot_id(),
+            device,
+            sync,
+            clean: false,
+        })
+    }
+
+    pub(crate) fn read(directory: &Path) -> io::Result<Found> {
+        #[derive(Deserialize)]
+        struct Format {
+            format: u32,
+        }
+        let bytes = match fs::read(directory.join(FILE)) {
+            Ok(bytes) => bytes,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Found::Missing),
+            Err(error) => return Err(error),
+        };
+        Ok(match serde_json::from_slice::<Format>(&bytes) {
+            Ok(Format { format }) if format > FORMAT => Found::Newer(format),
+            Ok(_) => match serde_json::from_slice(&bytes) {
+                Ok(sidecar) => Found::Sidecar(sidecar),
+                Err(error) => Found::Unreadable(error.to_string()),
+            },
+            Err(error) => Found::Unreadable(error.to_string()),
+        })
+    }
+
+    /// Writes it, durably: it is on the disk when this returns.
+    pub(crate) fn write(&self, directory: &Path) -> io::Result<()> {
+        let text = serde_json::to_vec(self).map_err(io::Error::other)?;
+        directory::write_durably(directory, FILE, &text)
+    }
+
+    /// Why LMDB's file cannot be trusted, if so, where `now` is what [`Sidecar::dirty`] says here and now.
+    pub(crate) fn doubt(&self, now: &Self) -> Option<String> {
+        if self.clean || self.sync {
+            return None;
+        }
+        let happened = if self.boot.is_none() || now.boot.is_none() {
+            "this system does not tell whether the machine was restarted since"
+        } else if self.boot != now.boot {
+            "the machine was restarted since (power loss, or another host)"
+        } else if self.device != now.device {
+            "it is on another device now"
+        } else {
+            return None;
+        };
+        Some(format!("the state was not closed in good order, and {happened}"))
+    }
+}
+
+/// Differs after each start of the machine. Containers on one machine share it, as they share the page cache.
+fn boot_id() -> Option<String> {
+    let id = fs::read_to_string("/proc/sys/kernel/random/boot_id").ok()?;
+    Some(id.trim().to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn sidecar() -> Sidecar {
+        Sidecar {
+            format: FORMAT,
+            boot: Some("a".into()),
+            device: 1,
+            sync: false,
+            clean: false,
+        }
+    }
+
+    #[test]
+    fn only_a_dirty_unsynced_state_of_another_boot_or_device_is_doubted() {
+        let now = sidecar();
+        assert_eq!(sidecar().doubt(&now), None);
+        for other in [
+            Sidecar {
+                boot: Some("b".into()),
+                ..sidecar()
+            },
+            Sidecar {
+                boot: None,
+                ..sidecar()
+            },
+            Sidecar {
+                device: 2,
+                ..sidecar()
+            },
+        ] {
+            assert!(other.doubt(&now).is_some());
+            assert_eq!(
+                Sidecar {
+                    clean: true,
+                    ..other.clone()
+                }
+                .doubt(&now),
+                None
+            );
+            assert_eq!(Sidecar { sync: true, ..other }.doubt(&now), None);
+        }
+    }
+
+    #[test]
+    fn a_newer_format_is_told_from_rubbish() {
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path();
+        assert_eq!(Sidecar::read(path).unwrap(), Found::Missing);
+        sidecar().write(path).unwrap();
+        assert_eq!(Sidecar::read(path).unwrap(), Found::Sidecar(sidecar()));
+        fs::write(path.join(FILE), r#"{"format":9,"anything":"else"}"#).unwrap();
+        assert_eq!(Sidecar::read(path).unwrap(), Found::Newer(9));
+        for rubbish in ["", "{", r#"{"format":1}"#] {
+            fs::write(path.join(FILE), rubbish).unwrap();
+            assert!(
+                matches!(Sidecar::read(path).unwrap(), Found::Unreadable(_)),
+                "{rubbish}"
+            );
+        }
+    }
+}
