@@ -6,6 +6,7 @@
 
 mod attributes;
 mod check;
+mod derive;
 mod duration;
 mod errors;
 mod expand;
@@ -50,6 +51,21 @@ pub fn on_start(_: TokenStream, item: TokenStream) -> TokenStream {
 #[proc_macro_attribute]
 pub fn on_stop(_: TokenStream, item: TokenStream) -> TokenStream {
     attributes::stray(Helper::OnStop, &item.into()).into()
+}
+
+/// Makes a type the key or value of a record: `#[derive(Codec)] #[codec(json)]`, or `postcard`.
+///
+/// What the bytes look like is decided by the type's own `#[derive(Serialize, Deserialize)]`; this
+/// derive says in which format they are. The type may have parameters, and lifetimes: then a
+/// handler gets an item that borrows from the record, such as `Order<'_>`.
+///
+/// - `json`: readable by everyone. Text with escapes in it cannot be lent as `&str`: such a field
+///   is a `String`, or a `Cow<'a, str>` with `#[serde(borrow)]`.
+/// - `postcard`: small and fast, for types that do not change.
+/// - `crate = path`: where kproc is, if not at `::kproc`.
+#[proc_macro_derive(Codec, attributes(codec))]
+pub fn codec(item: TokenStream) -> TokenStream {
+    derive::codec(item.into()).into()
 }
 
 /// Schedule.

@@ -26,10 +26,10 @@ mod topology;
 
 pub use kproc_store::{
     Table,
-    codec::{self, Codec},
+    codec::{self, Codec, Json, Postcard},
 };
 
-pub use kproc_macros::{every, on_message, on_schedule, on_start, on_stop, processor, state};
+pub use kproc_macros::{Codec, every, on_message, on_schedule, on_start, on_stop, processor, state};
 
 pub use app::App;
 pub use batch::Batch;

@@ -17,4 +17,5 @@ pub use crate::{
     state::{NoStore, Probe, State, default_name, store},
     timer::{Timer, TimerClock},
 };
-pub use kproc_store::Store;
+pub use kproc_store::{Store, codec};
+pub use serde;

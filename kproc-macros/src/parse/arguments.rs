@@ -241,12 +241,12 @@ fn list(meta: &Meta, errors: &mut Errors) -> TokenStream {
 }
 
 /// The attribute whose options are read.
-struct Owner {
-    name: &'static str,
-    known: &'static [&'static str],
+pub(crate) struct Owner {
+    pub(crate) name: &'static str,
+    pub(crate) known: &'static [&'static str],
     /// Options that belong to the other half of a processor, and what that is.
-    elsewhere: &'static [&'static str],
-    side: &'static str,
+    pub(crate) elsewhere: &'static [&'static str],
+    pub(crate) side: &'static str,
 }
 
 impl Owner {
@@ -284,14 +284,19 @@ fn and(names: &[&str]) -> String {
 }
 
 /// One option: its name and what follows it.
-struct Value {
+pub(crate) struct Value {
     ident: Ident,
     text: String,
     rest: TokenStream,
 }
 
 /// Calls `take` for each known option, once.
-fn each(owner: &Owner, tokens: &TokenStream, errors: &mut Errors, mut take: impl FnMut(&Value, &mut Errors)) {
+pub(crate) fn each(
+    owner: &Owner,
+    tokens: &TokenStream,
+    errors: &mut Errors,
+    mut take: impl FnMut(&Value, &mut Errors),
+) {
     let mut seen: Vec<String> = Vec::new();
     let parts = split_at_commas(tokens.clone());
     let last = parts.len() - 1;
@@ -332,12 +337,12 @@ fn each(owner: &Owner, tokens: &TokenStream, errors: &mut Errors, mut take: impl
 }
 
 impl Value {
-    fn name(&self) -> &str {
+    pub(crate) fn name(&self) -> &str {
         &self.text
     }
 
     /// All of it, for errors.
-    fn whole(&self) -> TokenStream {
+    pub(crate) fn whole(&self) -> TokenStream {
         let mut whole = self.ident.to_token_stream();
         whole.extend(self.rest.clone());
         whole
@@ -375,7 +380,7 @@ impl Value {
     }
 
     /// A path; in quotes, too, as other macros want it.
-    fn path(&self, errors: &mut Errors) -> Option<Path> {
+    pub(crate) fn path(&self, errors: &mut Errors) -> Option<Path> {
         let path = if let Some(text) = self.assigned::<LitStr>() {
             text.parse_with(Path::parse_mod_style).ok()
         } else {
@@ -418,7 +423,7 @@ impl Value {
     }
 
     /// Nothing follows.
-    fn flag(&self, errors: &mut Errors) -> bool {
+    pub(crate) fn flag(&self, errors: &mut Errors) -> bool {
         if !self.rest.is_empty() {
             errors.on(
                 self.whole(),

@@ -1,0 +1,216 @@
+//! The impls of a codec: nothing a person could not write.
+
+use proc_macro2::{Span, TokenStream};
+use quote::{quote, quote_spanned};
+use syn::{ConstParam, DeriveInput, GenericParam, Generics, Lifetime, TypeParam, parse_quote};
+
+use super::Format;
+
+/// All impls; without a format (after an error) their bodies cannot be reached.
+pub(super) fn impls(item: &DeriveInput, format: Option<Format>, krate: &TokenStream) -> TokenStream {
+    let k = quote!(#krate::__private::codec);
+    let types = Types::of(item);
+    let (this, lent) = (&types.this, &types.lent);
+    let (impl_generics, _, data_where) = types.generics.split_for_impl();
+    let (lent_generics, _, _) = types.generics_and_lent.split_for_impl();
+
+    let mut encode_generics = if types.owned {
+        &types.generics
+    } else {
+        &types.generics_and_lent
+    }
+    .clone();
+    let mut codec_generics = types.generics.clone();
+    if format.is_some() {
+        let serde = quote!(#krate::__private::serde);
+        codec_generics = with_serde(&codec_generics, item, &serde);
+        encode_generics = with_serde(&encode_generics, item, &serde);
+    }
+    let (encode_generics, _, encode_where) = encode_generics.split_for_impl();
+    let codec_where = &codec_generics.where_clause;
+    let Bodies {
+        name,
+        decode,
+        to_text,
+        from_text,
+        encode,
+    } = Bodies::of(format, &k, item);
+
+    let own = types.owned.then(|| {
+        quote! {
+            #[automatically_derived]
+            impl #impl_generics #k::Own for #this #data_where {
+                type Owned = Self;
+                #[inline]
+                fn own(item: Self) -> Self {
+                    item
+                }
+            }
+        }
+    });
+
+    quote! {
+        const _: () = {
+            #[automatically_derived]
+            impl #impl_generics #k::Data for #this #data_where {
+                type Item<'__item> = #lent;
+            }
+
+            #[automatically_derived]
+            impl #impl_generics #k::Codec for #this #codec_where {
+                fn name() -> ::std::borrow::Cow<'static, ::core::primitive::str> {
+                    #name
+                }
+                #[inline]
+                fn decode<'__item>(
+                    bytes: &'__item [::core::primitive::u8],
+                ) -> ::core::result::Result<#lent, #k::DecodeError> {
+                    #decode
+                }
+                fn to_text(
+                    bytes: &[::core::primitive::u8],
+                ) -> ::core::result::Result<#k::Text, #k::DecodeError> {
+                    #to_text
+                }
+                fn from_text(
+                    text: &#k::Text,
+                    out: &mut ::std::vec::Vec<::core::primitive::u8>,
+                ) -> ::core::result::Result<(), #k::EncodeError> {
+                    #from_text
+                }
+            }
+
+            #[automatically_derived]
+            impl #encode_generics #k::Encode<#this> for #lent #encode_where {
+                #[inline]
+                fn encode(
+                    &self,
+                    out: &mut ::std::vec::Vec<::core::primitive::u8>,
+                ) -> ::core::result::Result<(), #k::EncodeError> {
+                    #encode
+                }
+            }
+
+            #[automatically_derived]
+            impl #lent_generics #k::FromItem<'__item, #this> for #lent #data_where {
+                #[inline]
+                fn from_item(item: Self) -> Self {
+                    item
+                }
+            }
+
+            #own
+        };
+    }
+}
+
+/// The type in the forms that the impls need.
+struct Types {
+    /// The codec: `Order<'x, T>`.
+    this: TokenStream,
+    /// Its item, as the record lends it: `Order<'__item, T>`.
+    lent: TokenStream,
+    /// The user's own parameters.
+    generics: Generics,
+    /// The same, and `'__item`.
+    generics_and_lent: Generics,
+    /// Whether it borrows nothing.
+    owned: bool,
+}
+
+impl Types {
+    fn of(item: &DeriveInput) -> Self {
+        let mut generics = item.generics.clone();
+        // An item is lent for any lifetime, so what it is made of must not have one of its own.
+        for parameter in generics.type_params_mut() {
+            parameter.bounds.push(parse_quote!('static));
+        }
+        let (_, arguments, _) = generics.split_for_impl();
+        let ident = &item.ident;
+        let this = quote!(#ident #arguments);
+        let owned = generics.lifetimes().next().is_none();
+        let mut generics_and_lent = generics.clone();
+        generics_and_lent.params.insert(0, parse_quote!('__item));
+        Self {
+            this,
+            lent: lent(item, &parse_quote!('__item)),
+            generics,
+            generics_and_lent,
+            owned,
+        }
+    }
+}
+
+/// The type with this lifetime for each of its own.
+fn lent(item: &DeriveInput, lifetime: &Lifetime) -> TokenStream {
+    let ident = &item.ident;
+    if item.generics.params.is_empty() {
+        return quote!(#ident);
+    }
+    let arguments = item.generics.params.iter().map(|parameter| match parameter {
+        GenericParam::Lifetime(_) => quote!(#lifetime),
+        GenericParam::Type(TypeParam { ident, .. }) | GenericParam::Const(ConstParam { ident, .. }) => {
+            quote!(#ident)
+        }
+    });
+    quote!(#ident<#(#arguments),*>)
+}
+
+/// `generics` with what a generic type needs of serde. Of the other types it is known here and now; an error
+/// then points at the type and not at its use.
+fn with_serde(generics: &Generics, item: &DeriveInput, serde: &TokenStream) -> Generics {
+    let mut generics = generics.clone();
+    if generics.type_params().next().is_some() {
+        let lent = lent(item, &parse_quote!('__de));
+        let bounds = &mut generics.make_where_clause().predicates;
+        bounds.push(parse_quote!(for<'__de> #lent: #serde::Deserialize<'__de> + #serde::Serialize));
+    }
+    generics
+}
+
+/// What the functions do.
+struct Bodies {
+    name: TokenStream,
+    decode: TokenStream,
+    to_text: TokenStream,
+    from_text: TokenStream,
+    encode: TokenStream,
+}
+
+impl Bodies {
+    fn of(format: Option<Format>, k: &TokenStream, item: &DeriveInput) -> Self {
+        let Some(format) = format else {
+            let never = quote!(::core::unreachable!());
+            return Self {
+                name: never.clone(),
+                decode: never.clone(),
+                to_text: never.clone(),
+                from_text: never.clone(),
+                encode: never,
+            };
+        };
+        // An error in a body, such as a missing `Serialize`, is an error of the type: it points at its name.
+        let span = Span::call_site().located_at(item.ident.span());
+        let module = match format {
+            Format::Json => quote!(#k::json),
+            Format::Postcard => quote!(#k::postcard),
+        };
+        let (to_text, from_text) = match format {
+            Format::Json => (
+                quote!(#module::to_text(bytes)),
+                quote!(#module::from_text::<Self>(text, out)),
+            ),
+            Format::Postcard => (
+                quote_spanned!(span=> #module::to_text::<Self::Item<'_>>(bytes)),
+                quote_spanned!(span=> #module::from_text::<Self::Item<'_>>(text, out)),
+            ),
+        };
+        Self {
+            name: quote!(::std::borrow::Cow::Borrowed(#module::NAME)),
+            decode: quote_spanned!(span=> #module::decode(bytes)),
+            to_text,
+            from_text,
+            encode: quote_spanned!(span=> #module::encode(self, out)),
+        }
+    }
+}
