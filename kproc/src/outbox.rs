@@ -11,6 +11,13 @@ use crate::{
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct TopicId(u32);
 
+impl TopicId {
+    /// The number: small, and given from zero on.
+    pub(crate) const fn index(self) -> usize {
+        self.0 as usize
+    }
+}
+
 /// A range of the outbox's bytes, or null.
 #[derive(Clone, Copy)]
 struct Span {

@@ -1,1 +1,185 @@
-//! An in-process cluster.
+//! An in-process cluster: a model of Kafka, good enough to be the default for trying, testing and simulating.
+//!
+//! [`EmbeddedCluster::connect`] gives each instance of an application its own [`Cluster`]. Time, delay and
+//! chance come from a [`Driver`]; the same driver gives the same history.
+//!
+//! # Like Kafka
+//!
+//! - Partitioned logs. Null and empty are two things for keys, values and headers; a header name may come several
+//!   times. A record without a timestamp is stamped by the producer's clock.
+//! - The default partitioner: murmur2 of the key (an empty key is a key), null keys spread.
+//! - Readers see up to the last stable offset or up to the high watermark; positions pass gaps. A place that the
+//!   log does not have is an error, never a jump.
+//! - Groups: `range` assignment, incremental revocation (only partitions that move are asked back, the others go
+//!   on), session time-outs, revocations with a deadline, leaving. Commits of partitions that are not the member's
+//!   own are refused whole. The offsets' metadata are kept. Offsets of a deleted topic are deleted.
+//! - Topics: names are checked, settings have Kafka's names and defaults, `max.message.bytes` is enforced on a
+//!   record's size in Kafka's format, a compacted topic takes no null key. A topic that was deleted and made again
+//!   has another id, and readers of the former one fail.
+//! - Topics that are produced to are made, if [`EmbeddedOptions::auto_create`] says so.
+//!
+//! # Not like Kafka
+//!
+//! - There is one broker, which never fails; everything is in memory and goes with the cluster.
+//! - Fetching is a look into the log: nothing is prefetched, there are no fetch sizes and no quotas. There is no
+//!   compression, so sizes are those of uncompressed records.
+//! - A queue that has lost its partition falls silent at once, even before the event arrives.
+//! - Members are served in the order in which they joined, not by random ids; there is no initial delay of a
+//!   rebalance. A member is alive as long as its object and its link are: a member that does not take its events
+//!   keeps its session (`max.poll.interval.ms` is not modelled). A revocation that is held too long loses its
+//!   partitions, and no others.
+//! - Null keys go round robin, record by record; Kafka's clients stay with a partition for a while.
+//! - There is no security, and nothing is ever unauthorized.
+//! - Retention and compaction happen only when asked for: in a demonstration on old data, Kafka's default retention
+//!   of seven days would delete the input.
+
+mod admin;
+mod assignor;
+mod core;
+mod driver;
+mod group;
+mod link;
+mod log;
+mod mailbox;
+mod member;
+mod partitioner;
+mod pieces;
+mod producer;
+mod queue;
+mod reader;
+mod topics;
+mod waiters;
+
+use std::sync::{
+    Arc,
+    atomic::{AtomicBool, Ordering},
+};
+
+use self::{
+    admin::EmbeddedAdmin, core::Shared, link::Link, member::EmbeddedMember, producer::EmbeddedProducer,
+    reader::EmbeddedReader,
+};
+pub use driver::{Driver, Job, RealDriver};
+
+use super::{
+    Admin, Cluster, ClusterError, ClusterErrorKind, Isolation, JoinRequest, Member, Producer,
+    ProducerOptions, Reader, Result,
+};
+use crate::outbox::Outbox;
+
+/// How an embedded cluster behaves.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct EmbeddedOptions {
+    /// A topic that is produced to and does not exist is made with this many partitions. `None`: producing to it
+    /// fails. Four by default.
+    pub auto_create: Option<u32>,
+}
+
+impl Default for EmbeddedOptions {
+    fn default() -> Self {
+        Self { auto_create: Some(4) }
+    }
+}
+
+/// An in-process cluster. Cheap to clone: all clones are the same cluster.
+#[derive(Clone)]
+pub struct EmbeddedCluster {
+    shared: Arc<Shared>,
+}
+
+impl EmbeddedCluster {
+    /// An empty cluster.
+    pub fn new(driver: Arc<dyn Driver>, options: EmbeddedOptions) -> Self {
+        Self {
+            shared: Shared::new(driver, options),
+        }
+    }
+
+    /// A new connection: what one instance of an application sees of the cluster.
+    pub fn connect(&self) -> Arc<EmbeddedConnection> {
+        let instance = self.shared.with(core::Core::number);
+        let severed = Arc::new(AtomicBool::new(false));
+        Arc::new(EmbeddedConnection {
+            shared: self.shared.clone(),
+            instance,
+            severed,
+        })
+    }
+
+    /// Writes records as they are, at once and without a way: those without a timestamp keep none, which
+    /// producers cannot do. For tests.
+    pub fn append(&self, records: &mut Outbox) -> Result<()> {
+        let (pieces, problem) = self.shared.split(records, &mut pieces::Spread::new(), None);
+        records.clear();
+        self.shared
+            .with(|core| core.write(pieces, self.shared.driver.wall()))?;
+        problem
+    }
+}
+
+/// A cluster as one instance sees it, over a link that can be severed.
+pub struct EmbeddedConnection {
+    shared: Arc<Shared>,
+    instance: u64,
+    severed: Arc<AtomicBool>,
+}
+
+impl EmbeddedConnection {
+    /// Cuts the link: the first half of a crash, or of a lost network. A request on its way arrives or not, by
+    /// chance; no answer and no event arrives any more; revoke tokens release nothing; the sessions of the
+    /// instance's members run out.
+    pub fn sever(&self) {
+        if !self.severed.swap(true, Ordering::SeqCst) {
+            self.shared
+                .with(|core| core.instance_falls_silent(&*self.shared.driver, self.instance));
+        }
+    }
+
+    /// Mends the link. Members whose sessions have run out hear that, and join anew.
+    pub fn mend(&self) {
+        if self.severed.swap(false, Ordering::SeqCst) {
+            self.shared
+                .with(|core| core.instance_is_back(&*self.shared.driver, self.instance));
+        }
+    }
+
+    fn link(&self) -> Link {
+        Link::new(self.shared.driver.clone(), self.severed.clone())
+    }
+}
+
+impl Cluster for EmbeddedConnection {
+    fn join(&self, request: JoinRequest) -> Result<Box<dyn Member>> {
+        Ok(Box::new(EmbeddedMember::join(
+            self.shared.clone(),
+            self.link(),
+            self.instance,
+            request,
+        )))
+    }
+
+    fn reader(&self, isolation: Isolation) -> Result<Box<dyn Reader>> {
+        let waiter = self.shared.with(core::Core::number);
+        Ok(Box::new(EmbeddedReader {
+            shared: self.shared.clone(),
+            link: self.link(),
+            isolation,
+            waiter,
+        }))
+    }
+
+    fn producer(&self, options: ProducerOptions) -> Result<Box<dyn Producer>> {
+        if options.transactional_id.is_some() {
+            let message = "the embedded cluster has no transactions yet";
+            return Err(ClusterError::new(ClusterErrorKind::Unsupported, message));
+        }
+        Ok(Box::new(EmbeddedProducer::new(self.shared.clone(), self.link())))
+    }
+
+    fn admin(&self) -> Result<Box<dyn Admin>> {
+        Ok(Box::new(EmbeddedAdmin {
+            shared: self.shared.clone(),
+            link: self.link(),
+        }))
+    }
+}

@@ -1,0 +1,110 @@
+//! Administration.
+
+use std::sync::Arc;
+
+use super::{core::Shared, link::Link, queue::out_of_range};
+use crate::{
+    clock::BoxFuture,
+    cluster::{Admin, ClusterError, ClusterErrorKind, CommittedOffset, NewTopic, Result, TopicDescription},
+    record::{Offset, TopicPartition},
+};
+
+/// Administers the cluster.
+pub(super) struct EmbeddedAdmin {
+    pub(super) shared: Arc<Shared>,
+    pub(super) link: Link,
+}
+
+impl EmbeddedAdmin {
+    fn call<T: Send + 'static>(
+        &self,
+        request: impl FnOnce(&Shared) -> Result<T> + Send + 'static,
+    ) -> BoxFuture<'static, Result<T>> {
+        let shared = self.shared.clone();
+        Box::pin(self.link.call(move || request(&shared)))
+    }
+}
+
+impl Admin for EmbeddedAdmin {
+    fn describe(&mut self, topics: Vec<Arc<str>>) -> BoxFuture<'_, Result<Vec<Option<TopicDescription>>>> {
+        self.call(move |shared| {
+            Ok(shared.with(|core| topics.iter().map(|name| core.topics.describe(name)).collect()))
+        })
+    }
+
+    fn create(&mut self, topics: Vec<NewTopic>) -> BoxFuture<'_, Result<Vec<Result<()>>>> {
+        self.call(move |shared| {
+            let create = |new| shared.with(|core| core.create_topic(&*shared.driver, new));
+            Ok(topics.iter().map(create).collect())
+        })
+    }
+
+    fn delete(&mut self, topics: Vec<Arc<str>>) -> BoxFuture<'_, Result<Vec<Result<()>>>> {
+        self.call(move |shared| {
+            let delete = |name| shared.with(|core| core.delete_topic(&*shared.driver, name));
+            Ok(topics.iter().map(delete).collect())
+        })
+    }
+
+    fn delete_records(&mut self, before: Vec<(TopicPartition, Offset)>) -> BoxFuture<'_, Result<()>> {
+        self.call(move |shared| {
+            shared.with(|core| {
+                for (place, offset) in before {
+                    core.topics.check_deletable(&place)?;
+                    let deleted = core.topics.log_mut(&place)?.delete_before(offset);
+                    let gone = deleted.map_err(|range| out_of_range(&place, offset, &range))?;
+                    core.drop_later(gone);
+                }
+                Ok(())
+            })
+        })
+    }
+
+    fn group_offsets(
+        &mut self,
+        group: String,
+    ) -> BoxFuture<'_, Result<Vec<(TopicPartition, CommittedOffset)>>> {
+        self.call(move |shared| {
+            Ok(shared.with(|core| {
+                let offsets = core.groups.get(&group).map(|group| &group.offsets);
+                let offsets = offsets.into_iter().flatten();
+                offsets
+                    .map(|(place, offset)| (place.clone(), offset.clone()))
+                    .collect()
+            }))
+        })
+    }
+
+    fn set_group_offsets(
+        &mut self,
+        group: String,
+        offsets: Vec<(TopicPartition, Option<Offset>)>,
+    ) -> BoxFuture<'_, Result<()>> {
+        self.call(move |shared| {
+            shared.with(|core| {
+                let state = core.groups.entry(group.clone()).or_default();
+                if !state.is_empty() {
+                    let message = format_args!(
+                        "group `{group}` has members: stop all its instances before its offsets are changed"
+                    );
+                    return Err(ClusterError::new(ClusterErrorKind::Fatal, message));
+                }
+                for (place, next) in offsets {
+                    match next {
+                        Some(next) => {
+                            state.offsets.insert(
+                                place,
+                                CommittedOffset {
+                                    next,
+                                    metadata: String::new(),
+                                },
+                            );
+                        }
+                        None => drop(state.offsets.remove(&place)),
+                    }
+                }
+                Ok(())
+            })
+        })
+    }
+}

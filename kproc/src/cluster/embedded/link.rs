@@ -1,0 +1,161 @@
+//! The way between an instance and the cluster. A request leaves when it is called and outlives its future, as on
+//! a client thread; a severed link loses what is on its way, by chance.
+
+use std::{
+    future::Future,
+    pin::Pin,
+    sync::{
+        Arc, Mutex, PoisonError,
+        atomic::{AtomicBool, Ordering},
+    },
+    task::{Context, Poll},
+    time::Duration,
+};
+
+use tokio::sync::oneshot;
+
+use super::driver::{Driver, Job};
+use crate::cluster::{ClusterError, ClusterErrorKind, Result};
+
+/// How long a request waits for an answer that does not come.
+const REQUEST_TIMEOUT: Duration = Duration::from_secs(30);
+
+/// One client object's line to the cluster. Messages of one line keep their order; those of different lines
+/// of an instance do not.
+#[derive(Clone)]
+pub(super) struct Link {
+    driver: Arc<dyn Driver>,
+    /// Of the whole instance.
+    severed: Arc<AtomicBool>,
+    line: Arc<Line>,
+}
+
+/// When the last message arrives, there and back.
+#[derive(Default)]
+struct Line {
+    there: Mutex<Duration>,
+    back: Mutex<Duration>,
+}
+
+impl Link {
+    pub(super) fn new(driver: Arc<dyn Driver>, severed: Arc<AtomicBool>) -> Self {
+        Self {
+            driver,
+            severed,
+            line: Arc::default(),
+        }
+    }
+
+    pub(super) fn driver(&self) -> &Arc<dyn Driver> {
+        &self.driver
+    }
+
+    pub(super) fn is_severed(&self) -> bool {
+        self.severed.load(Ordering::SeqCst)
+    }
+
+    /// Sends a request. It is carried out even if the answer is not waited for.
+    pub(super) fn call<T: Send + 'static>(
+        &self,
+        request: impl FnOnce() -> Result<T> + Send + 'static,
+    ) -> Answer<T> {
+        let (reply, answer) = oneshot::channel();
+        if self.is_severed() {
+            self.never(reply);
+            return Answer::Coming(answer);
+        }
+        let Some(due) = self.arrival(&self.line.there) else {
+            return Answer::Here(Some(request()));
+        };
+        let link = self.clone();
+        let arrive = move || {
+            if link.is_severed() && link.driver.random() & 1 == 0 {
+                return link.never(reply);
+            }
+            let outcome = request();
+            link.deliver(Box::new({
+                let link = link.clone();
+                move || {
+                    if link.is_severed() {
+                        link.never(reply)
+                    } else {
+                        drop(reply.send(outcome))
+                    }
+                }
+            }));
+        };
+        self.driver.run_at(due, Box::new(arrive));
+        Answer::Coming(answer)
+    }
+
+    /// Sends a message that has no answer.
+    pub(super) fn tell(&self, message: impl FnOnce() + Send + 'static) {
+        drop(self.call(move || {
+            message();
+            Ok(())
+        }));
+    }
+
+    /// Takes something from the cluster to the instance: at once, if there is no way between them.
+    pub(super) fn deliver(&self, message: Job) {
+        match self.arrival(&self.line.back) {
+            Some(due) => self.driver.run_at(due, message),
+            None => message(),
+        }
+    }
+
+    /// When a message that is delivered now arrives; `None`: at once.
+    pub(super) fn delivery(&self) -> Option<Duration> {
+        self.arrival(&self.line.back)
+    }
+
+    /// Suspends for as long as a message takes, where there is a way at all.
+    pub(super) async fn pause(&self) {
+        if let Some(latency) = self.driver.latency() {
+            self.driver.sleep_until(self.driver.now() + latency).await;
+        }
+    }
+
+    /// When a message that leaves now arrives: after all that left before.
+    fn arrival(&self, last: &Mutex<Duration>) -> Option<Duration> {
+        let due = self.driver.now() + self.driver.latency()?;
+        let mut last = last.lock().unwrap_or_else(PoisonError::into_inner);
+        *last = due.max(*last);
+        Some(*last)
+    }
+
+    /// There will be no answer. The caller finds out by time.
+    fn never<T: Send + 'static>(&self, reply: oneshot::Sender<Result<T>>) {
+        let due = self.driver.now() + REQUEST_TIMEOUT;
+        self.driver.run_at(due, Box::new(move || drop(reply)));
+    }
+}
+
+/// The answer to a request. Dropping it does not undo the request.
+pub(super) enum Answer<T> {
+    Here(Option<Result<T>>),
+    Coming(oneshot::Receiver<Result<T>>),
+}
+
+impl<T> Unpin for Answer<T> {}
+
+impl<T> Future for Answer<T> {
+    type Output = Result<T>;
+
+    fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Result<T>> {
+        match &mut *self {
+            Self::Here(outcome) => Poll::Ready(outcome.take().unwrap_or_else(|| Err(no_answer()))),
+            Self::Coming(answer) => Pin::new(answer)
+                .poll(cx)
+                .map(|outcome| outcome.unwrap_or_else(|_| Err(no_answer()))),
+        }
+    }
+}
+
+#[cold]
+fn no_answer() -> ClusterError {
+    ClusterError::new(
+        ClusterErrorKind::Unknown,
+        "the cluster did not answer in time; whether it carried out the request is not known",
+    )
+}

@@ -1,0 +1,139 @@
+//! Membership of a group, as an instance sees it.
+
+use std::{any::Any, future::poll_fn, sync::Arc};
+
+use super::{
+    core::Shared,
+    group::{MemberId, MemberState, Presence},
+    link::Link,
+    mailbox::Mailbox,
+    topics::unknown,
+};
+use crate::{
+    clock::BoxFuture,
+    cluster::{CommittedOffset, Event, Group, JoinRequest, Member, OffsetCommit, Result},
+    record::TopicPartition,
+};
+
+/// A member. Dropping it is what a crash looks like: its session runs out later.
+pub(super) struct EmbeddedMember {
+    shared: Arc<Shared>,
+    link: Link,
+    mailbox: Arc<Mailbox>,
+    group: Arc<EmbeddedGroup>,
+}
+
+impl EmbeddedMember {
+    pub(super) fn join(shared: Arc<Shared>, link: Link, instance: u64, request: JoinRequest) -> Self {
+        let mailbox = Arc::<Mailbox>::default();
+        let name = request.group.clone();
+        let member = MemberState {
+            request,
+            instance,
+            mailbox: mailbox.clone(),
+            link: link.clone(),
+            presence: Presence::Out,
+        };
+        let id = shared.with(|core| {
+            let id = MemberId(core.number());
+            core.groups
+                .entry(name.clone())
+                .or_default()
+                .members
+                .insert(id, member);
+            id
+        });
+        link.tell({
+            let (shared, name) = (shared.clone(), name.clone());
+            move || shared.with(|core| core.hear(&*shared.driver, &name, id))
+        });
+        let group = Arc::new(EmbeddedGroup {
+            shared: shared.clone(),
+            link: link.clone(),
+            name,
+            id,
+        });
+        Self {
+            shared,
+            link,
+            mailbox,
+            group,
+        }
+    }
+}
+
+impl Member for EmbeddedMember {
+    fn next_event(&mut self) -> BoxFuture<'_, Event> {
+        Box::pin(poll_fn(|cx| self.mailbox.poll(cx, !self.link.is_severed())))
+    }
+
+    fn group(&self) -> Arc<dyn Group> {
+        self.group.clone()
+    }
+
+    fn leave(self: Box<Self>) -> BoxFuture<'static, Result<()>> {
+        let (shared, group) = (self.shared.clone(), self.group.clone());
+        let answer = self.link.call(move || {
+            shared.with(|core| core.leave(&*shared.driver, &group.name, group.id));
+            Ok(())
+        });
+        Box::pin(answer)
+    }
+}
+
+impl Drop for EmbeddedMember {
+    fn drop(&mut self) {
+        self.mailbox.close();
+        let driver = &*self.shared.driver;
+        self.shared
+            .with(|core| core.fall_silent(driver, &self.group.name, self.group.id));
+    }
+}
+
+/// The group's verbs, on behalf of one member.
+pub(super) struct EmbeddedGroup {
+    shared: Arc<Shared>,
+    link: Link,
+    pub(super) name: String,
+    pub(super) id: MemberId,
+}
+
+impl Group for EmbeddedGroup {
+    fn committed(
+        &self,
+        partitions: Vec<TopicPartition>,
+    ) -> BoxFuture<'static, Result<Vec<Option<CommittedOffset>>>> {
+        let (shared, name) = (self.shared.clone(), self.name.clone());
+        let answer = self.link.call(move || {
+            Ok(shared.with(|core| {
+                let offsets = core.groups.get(&name).map(|group| &group.offsets);
+                let find = |place| offsets.and_then(|offsets| offsets.get(place).cloned());
+                partitions.iter().map(find).collect()
+            }))
+        });
+        Box::pin(answer)
+    }
+
+    fn commit(&self, offsets: Vec<OffsetCommit>) -> BoxFuture<'static, Result<()>> {
+        let (shared, name, id) = (self.shared.clone(), self.name.clone(), self.id);
+        let answer = self.link.call(move || {
+            shared.with(|core| {
+                let group = core.groups.entry(name.clone()).or_default();
+                group.check_ownership(&name, id, &offsets)?;
+                if let Some(gone) = offsets
+                    .iter()
+                    .find(|offset| core.topics.log(&offset.partition).is_err())
+                {
+                    return Err(unknown(&gone.partition));
+                }
+                group.store(offsets);
+                Ok(())
+            })
+        });
+        Box::pin(answer)
+    }
+
+    fn as_any(&self) -> &(dyn Any + Send + Sync) {
+        self
+    }
+}
