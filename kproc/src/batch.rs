@@ -47,6 +47,16 @@ impl Batch {
         }
     }
 
+    /// Adds the records of another batch behind its own.
+    pub(crate) fn append(&mut self, mut other: Self) {
+        if self.remaining == 0 {
+            *self = other;
+            return;
+        }
+        self.remaining += other.remaining;
+        self.pieces.extend(other.pieces.drain(other.piece..));
+    }
+
     /// How many records are left.
     pub fn remaining(&self) -> usize {
         self.remaining
@@ -81,6 +91,11 @@ impl Batch {
             self.remaining -= 1;
             if rows.start >= rows.end {
                 self.piece += 1;
+                if self.remaining == 0 {
+                    // Lets go of what kept the records alive.
+                    self.pieces.clear();
+                    self.piece = 0;
+                }
             }
         }
     }

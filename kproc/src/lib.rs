@@ -3,6 +3,8 @@
 #[doc(hidden)]
 #[path = "private.rs"]
 pub mod __private;
+#[doc(hidden)]
+pub use engine::rig as __rig;
 mod app;
 mod batch;
 mod cli;
@@ -13,7 +15,9 @@ mod context;
 mod engine;
 mod error;
 mod handler;
+mod message;
 pub mod outbox;
+mod payload;
 mod policy;
 pub mod prelude;
 pub mod processor;
@@ -35,12 +39,15 @@ pub use app::App;
 pub use batch::Batch;
 pub use clock::{Clock, SystemClock};
 pub use config::Settings;
-pub use context::{Context, Null, Payload, SendError};
+pub use context::{Context, TaskId};
 pub use error::{
     BoxError, DecodeError, EncodeError, Error, ErrorKind, IntoError, Outcome, Result, StoreError,
 };
+pub use message::{Message, SendError};
+pub use payload::{Null, Payload};
 pub use policy::{MissingTimestamp, Policies, Policy, Retry};
 pub use processor::Processor;
 pub use record::{Headers, Offset, Partition, Record, Timestamp, TopicPartition};
-pub use timer::{Timer, TimerClock, TimerId};
+pub use timer::{PeriodError, ScheduleError, Timer, TimerClock, TimerId};
 pub use topic::{Topic, TopicNameError};
+pub use topology::TopologyError;

@@ -1,10 +1,16 @@
 //! What a task has sent since it was last handed to the producer: one buffer of bytes, a mark per record.
 
+mod topics;
+
 use std::{fmt, sync::Arc};
 
+use kproc_store::codec::{Codec, EncodeError};
+
+pub(crate) use self::topics::Bindings;
+use self::topics::Topics;
 use crate::{
     record::{Headers, Partition, Timestamp, encode_header},
-    topic::AnyTopic,
+    topic::{AnyTopic, Topic},
 };
 
 /// A topic of an [`Outbox`], by number.
@@ -79,7 +85,7 @@ pub struct RawRecord<'r> {
 #[derive(Debug, Clone, Copy)]
 pub struct Mark {
     bytes: usize,
-    rows: usize,
+    pub(crate) rows: usize,
 }
 
 /// Records on their way out, in order.
@@ -87,19 +93,20 @@ pub struct Mark {
 pub struct Outbox {
     bytes: Vec<u8>,
     rows: Vec<Row>,
-    topics: Vec<OutboxTopic>,
-}
-
-struct OutboxTopic {
-    /// The name in the cluster.
-    target: Arc<str>,
-    /// The topic as the program knows it; `None` for changelogs.
-    topic: Option<AnyTopic>,
+    topics: Topics,
 }
 
 impl Outbox {
     /// The outbox is full: no more than this many bytes wait in it (a producer takes them long before).
     pub const MAX_BYTES: usize = u32::MAX as usize - 1;
+
+    /// An empty outbox that renames topics.
+    pub(crate) fn with_bindings(bindings: Arc<Bindings>) -> Self {
+        Self {
+            topics: Topics::new(bindings),
+            ..Self::default()
+        }
+    }
 
     /// Whether nothing waits.
     pub fn is_empty(&self) -> bool {
@@ -117,6 +124,7 @@ impl Outbox {
     }
 
     /// The present end.
+    #[inline]
     pub fn mark(&self) -> Mark {
         Mark {
             bytes: self.bytes.len(),
@@ -133,7 +141,7 @@ impl Outbox {
     /// The records that wait, in order.
     pub fn iter(&self) -> impl Iterator<Item = OutgoingRecord<'_>> {
         self.rows.iter().map(|row| OutgoingRecord {
-            topic: &self.topics[row.topic.0 as usize].target,
+            topic: self.topics.target(row.topic),
             topic_id: row.topic,
             partition: row.partition,
             timestamp: row.timestamp,
@@ -143,59 +151,45 @@ impl Outbox {
         })
     }
 
-    /// Adds a record of bytes.
+    /// Adds a record of bytes. The topic's name is that in the cluster.
     ///
     /// # Panics
     /// If more than [`MAX_BYTES`](Self::MAX_BYTES) would wait.
     pub fn push_raw(&mut self, topic: &Arc<str>, record: &RawRecord<'_>) {
-        let topic = self.topic_named(topic);
-        let key = self.append(record.key);
-        let value = self.append(record.value);
-        let start = self.bytes.len() as u32;
+        let topic = self.topics.in_cluster(topic);
+        let mut draft = self.draft(topic);
+        draft.partition = record.partition;
+        draft.timestamp = record.timestamp;
+        draft.key = self.bytes_of(record.key);
+        draft.value = self.bytes_of(record.value);
         for (name, value) in record.headers {
-            encode_header(name, *value, &mut self.bytes);
+            self.add_header(name, *value);
         }
         assert!(
-            self.bytes.len() <= Self::MAX_BYTES,
+            self.post(draft).is_ok(),
             "an outbox holds {} bytes at most",
             Self::MAX_BYTES
         );
-        let headers = Span {
-            start,
-            length: self.bytes.len() as u32 - start,
-        };
-        let (partition, timestamp) = (record.partition, record.timestamp);
-        self.rows.push(Row {
-            topic,
-            partition,
-            timestamp,
-            key,
-            value,
-            headers,
-        });
     }
 
-    /// The number of the topic of this name in the cluster.
-    fn topic_named(&mut self, target: &Arc<str>) -> TopicId {
-        let known = self.topics.iter().position(|topic| topic.target == *target);
-        let number = known.unwrap_or_else(|| {
-            self.topics.push(OutboxTopic {
-                target: target.clone(),
-                topic: None,
-            });
-            self.topics.len() - 1
-        });
-        TopicId(number as u32)
+    /// Adds a record of a store's changelog. Fails if the outbox is full.
+    pub(crate) fn push_changelog(
+        &mut self,
+        topic: TopicId,
+        partition: Partition,
+        key: &[u8],
+        value: Option<&[u8]>,
+    ) -> Result<(), Full> {
+        let mut draft = self.draft(topic);
+        draft.partition = Some(partition);
+        draft.key = self.bytes_of(Some(key));
+        draft.value = self.bytes_of(value);
+        self.post(draft)
     }
 
-    fn append(&mut self, bytes: Option<&[u8]>) -> Span {
-        let Some(bytes) = bytes else { return Span::NULL };
-        let start = self.bytes.len() as u32;
-        self.bytes.extend_from_slice(bytes);
-        Span {
-            start,
-            length: bytes.len() as u32,
-        }
+    /// The number of a topic that is no topic of the program: a changelog.
+    pub(crate) fn changelog(&mut self, topic: &Arc<str>) -> TopicId {
+        self.topics.in_cluster(topic)
     }
 
     /// Forgets the records, keeps the memory.
@@ -206,7 +200,96 @@ impl Outbox {
 
     /// The topics that were ever sent to, with their text forms.
     pub(crate) fn topics(&self) -> impl Iterator<Item = &AnyTopic> {
-        self.topics.iter().filter_map(|topic| topic.topic.as_ref())
+        self.topics.typed()
+    }
+
+    /// The number of a topic.
+    #[inline]
+    pub(crate) fn topic<K: Codec, V: Codec>(&mut self, topic: &Topic<K, V>) -> TopicId {
+        self.topics.number(topic)
+    }
+
+    /// Begins a record. Its bytes are written first, then it is posted, or else [dropped](Self::scrap).
+    #[inline]
+    pub(crate) fn draft(&self, topic: TopicId) -> Draft {
+        Draft {
+            begun: self.bytes.len(),
+            topic,
+            partition: None,
+            timestamp: None,
+            key: Written::NULL,
+            value: Written::NULL,
+        }
+    }
+
+    /// Writes a key or value; `write` says whether it is not null.
+    #[inline]
+    pub(crate) fn write(
+        &mut self,
+        write: impl FnOnce(&mut Vec<u8>) -> Result<bool, EncodeError>,
+    ) -> Result<Written, EncodeError> {
+        let start = self.bytes.len();
+        if write(&mut self.bytes)? {
+            Ok(Written {
+                start,
+                end: Some(self.bytes.len()),
+            })
+        } else {
+            // Whatever a codec may have written before it said "null" is no part of the record.
+            self.bytes.truncate(start);
+            Ok(Written::NULL)
+        }
+    }
+
+    /// Writes a header of the record that is being drafted, whose key and value are complete.
+    pub(crate) fn add_header(&mut self, name: &[u8], value: Option<&[u8]>) {
+        encode_header(name, value, &mut self.bytes);
+    }
+
+    /// Writes headers as they came.
+    pub(crate) fn add_headers(&mut self, headers: Headers<'_>) {
+        self.bytes.extend_from_slice(headers.encoded());
+    }
+
+    /// Completes a record: what was written since its value are its headers. Fails if the outbox is full, and
+    /// then drops it.
+    #[inline]
+    pub(crate) fn post(&mut self, draft: Draft) -> Result<(), Full> {
+        let end = self.bytes.len();
+        if end > Self::MAX_BYTES {
+            self.scrap(&draft);
+            return Err(Full);
+        }
+        let start = draft.value.end.or(draft.key.end).unwrap_or(draft.begun);
+        self.rows.push(Row {
+            topic: draft.topic,
+            partition: draft.partition,
+            timestamp: draft.timestamp,
+            key: draft.key.span(),
+            value: draft.value.span(),
+            headers: Span {
+                start: start as u32,
+                length: (end - start) as u32,
+            },
+        });
+        Ok(())
+    }
+
+    /// Drops an unfinished record.
+    #[cold]
+    pub(crate) fn scrap(&mut self, draft: &Draft) {
+        self.bytes.truncate(draft.begun);
+    }
+
+    #[inline]
+    fn bytes_of(&mut self, bytes: Option<&[u8]>) -> Written {
+        let Some(bytes) = bytes else { return Written::NULL };
+        let start = self.bytes.len();
+        self.bytes.extend_from_slice(bytes);
+        Written {
+            start,
+            end: Some(self.bytes.len()),
+        }
     }
 
     fn slice(&self, span: Span) -> Option<&[u8]> {
@@ -219,3 +302,35 @@ impl fmt::Debug for Outbox {
         f.debug_list().entries(self.iter()).finish()
     }
 }
+
+/// A record that is being written: its bytes lie at the outbox's end, key, value and headers in this order.
+pub(crate) struct Draft {
+    begun: usize,
+    topic: TopicId,
+    pub(crate) partition: Option<Partition>,
+    pub(crate) timestamp: Option<Timestamp>,
+    pub(crate) key: Written,
+    pub(crate) value: Written,
+}
+
+/// A key or value that was written, or null.
+#[derive(Clone, Copy)]
+pub(crate) struct Written {
+    start: usize,
+    end: Option<usize>,
+}
+
+impl Written {
+    const NULL: Self = Self { start: 0, end: None };
+
+    /// Only within [`Outbox::MAX_BYTES`].
+    fn span(self) -> Span {
+        self.end.map_or(Span::NULL, |end| Span {
+            start: self.start as u32,
+            length: (end - self.start) as u32,
+        })
+    }
+}
+
+/// The outbox holds [`Outbox::MAX_BYTES`].
+pub(crate) struct Full;

@@ -83,6 +83,15 @@ impl<K, V> Topic<K, V> {
             Name::Dynamic(name) => name,
         }
     }
+
+    /// The name, if it is one that never dies.
+    #[inline]
+    pub(crate) fn constant_name(&self) -> Option<&'static str> {
+        match self.name {
+            Name::Fixed(name) => Some(name),
+            Name::Dynamic(_) => None,
+        }
+    }
 }
 
 impl<K, V> Clone for Topic<K, V> {

@@ -2,18 +2,30 @@
 //!
 //! Built once, before anything is joined or opened. Every mistake that can be seen here is reported, all at once.
 
-use std::{any::Any, borrow::Cow, collections::BTreeMap, sync::Arc};
+mod check;
+mod declared;
+
+use std::{collections::BTreeMap, fmt, sync::Arc};
+
+use std::borrow::Cow;
 
 use kproc_store::StoreSpec;
 
 use crate::{
-    engine::AnyUnit,
-    processor::{InputSpec, OutputSpec, StoreOptions, TimerSpec},
+    Processor,
+    engine::{AnyUnit, unit},
+    outbox::Bindings,
+    processor::{InputSpec, OutputSpec, Start, StoreOptions, TimerSpec},
     topic::AnyTopic,
 };
 
 /// Makes a processor, ready to become part of a task.
 pub(crate) type Factory = Arc<dyn Fn() -> Box<dyn AnyUnit> + Send + Sync>;
+
+/// A processor to be part of an application.
+pub(crate) fn factory<P: Processor>(make: impl Fn() -> P + Send + Sync + 'static) -> Factory {
+    Arc::new(move || unit(make()))
+}
 
 /// One processor of the application.
 #[derive(Clone)]
@@ -41,6 +53,8 @@ pub(crate) struct TaskGroup {
     pub(crate) processors: Vec<usize>,
     /// The topics they read (names in the program), each once. All must have the same number of partitions.
     pub(crate) inputs: Vec<AnyTopic>,
+    /// For each input: where to start without a committed offset.
+    pub(crate) starts: Vec<Start>,
 }
 
 /// The whole application.
@@ -51,7 +65,7 @@ pub(crate) struct Topology {
     pub(crate) processors: Vec<ProcessorSpec>,
     pub(crate) groups: Vec<TaskGroup>,
     /// Names of topics in the cluster, where they differ from those in the program.
-    pub(crate) bindings: BTreeMap<Arc<str>, Arc<str>>,
+    pub(crate) bindings: Arc<Bindings>,
 }
 
 /// Everything that is wrong with a topology, with the ways to mend it.
@@ -61,16 +75,40 @@ pub struct TopologyError {
     pub mistakes: Vec<String>,
 }
 
+impl fmt::Display for TopologyError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.mistakes[..] {
+            [only] => write!(f, "the application cannot run: {only}"),
+            all => {
+                write!(f, "the application cannot run, for {} reasons:", all.len())?;
+                all.iter().try_for_each(|mistake| write!(f, "\n  - {mistake}"))
+            }
+        }
+    }
+}
+
+impl std::error::Error for TopologyError {}
+
 impl Topology {
     /// Checks and groups processors. `bindings`: names in the cluster by names in the program.
-    #[allow(dead_code, clippy::todo)]
     pub(crate) fn build(
         app: &str,
         processors: Vec<Factory>,
         bindings: BTreeMap<Arc<str>, Arc<str>>,
     ) -> Result<Self, TopologyError> {
-        let _ = (app, processors, bindings);
-        todo!()
+        let processors: Vec<_> = processors.into_iter().map(declared::read).collect();
+        let topology = Self {
+            app: Arc::from(app),
+            groups: group(&processors),
+            processors,
+            bindings: Arc::new(bindings),
+        };
+        let mistakes = check::mistakes(&topology);
+        if mistakes.is_empty() {
+            Ok(topology)
+        } else {
+            Err(TopologyError { mistakes })
+        }
     }
 
     /// The name in the cluster of a topic of the program.
@@ -91,11 +129,46 @@ impl Topology {
     }
 }
 
-/// For looking into a processor at rest.
-pub(crate) type AnyRef<'a> = &'a (dyn Any + Send);
-
-/// A processor to be part of an application.
-#[allow(dead_code)]
-pub(crate) fn factory<P: crate::Processor>(make: impl Fn() -> P + Send + Sync + 'static) -> Factory {
-    Arc::new(move || crate::engine::unit(make()))
+/// Puts processors together that share an input. Groups come in order of their first processors, a group's
+/// inputs in order of their first mention.
+fn group(processors: &[ProcessorSpec]) -> Vec<TaskGroup> {
+    let mut groups: Vec<TaskGroup> = Vec::new();
+    for (number, processor) in processors.iter().enumerate() {
+        let reads = |topic: &AnyTopic| {
+            processor
+                .inputs
+                .iter()
+                .any(|input| input.topic.name == topic.name)
+        };
+        let (mine, others) = groups
+            .into_iter()
+            .partition(|group| group.inputs.iter().any(reads));
+        groups = others;
+        let mut joint = TaskGroup {
+            processors: Vec::new(),
+            inputs: Vec::new(),
+            starts: Vec::new(),
+        };
+        for TaskGroup {
+            processors,
+            inputs,
+            starts,
+        } in mine
+        {
+            joint.processors.extend(processors);
+            joint.inputs.extend(inputs);
+            joint.starts.extend(starts);
+        }
+        joint.processors.push(number);
+        joint.processors.sort_unstable();
+        for input in &processor.inputs {
+            if !joint.inputs.iter().any(|topic| topic.name == input.topic.name) {
+                joint.inputs.push(input.topic.clone());
+                joint.starts.push(input.start);
+            }
+        }
+        groups.push(joint);
+    }
+    groups.sort_by_key(|group| group.processors.first().copied());
+    groups
 }

@@ -2,9 +2,10 @@
 
 use std::{borrow::Cow, collections::BTreeSet, fmt, sync::Arc, time::Duration};
 
+use super::inputs::Input;
 use crate::{
     error::{Error, ErrorKind},
-    record::{Offset, TopicPartition},
+    record::{Offset, Partition, TopicPartition},
     timer::Timer,
 };
 
@@ -66,6 +67,13 @@ impl fmt::Display for Failure {
             Phase::Stop => write!(f, ", on stop")?,
         }
         write!(f, ": {}", self.error)
+    }
+}
+
+/// Says that a record was passed over which no processor has seen this time.
+pub(super) fn report_passed_over(input: &Input, partition: Partition) {
+    if let Some(head) = input.head() {
+        tracing::warn!(topic = %input.topic, %partition, offset = %head.offset, "record passed over");
     }
 }
 

@@ -1,0 +1,203 @@
+//! The inputs of a task, merged: which record is next.
+
+use std::{sync::Arc, time::Duration};
+
+use crate::{
+    batch::Batch,
+    record::{Offset, Partition, Record, Timestamp},
+    topology::{TaskGroup, Topology},
+};
+
+/// A unit that reads an input, and the number by which its processor knows it.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Reader {
+    pub(super) unit: usize,
+    pub(super) number: usize,
+}
+
+/// One input.
+pub(super) struct Input {
+    /// Name in the program.
+    pub(super) topic: Arc<str>,
+    pub(super) readers: Vec<Reader>,
+    batch: Batch,
+    /// The record at the batch's cursor.
+    head: Option<Head>,
+    /// The place after the last record that was done.
+    pub(super) next: Option<Offset>,
+    /// Whether there are records which have not come yet; unknown counts as yes.
+    more: bool,
+}
+
+/// The next record of an input.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Head {
+    pub(super) offset: Offset,
+    /// Not negative.
+    pub(super) timestamp: Option<Timestamp>,
+    /// The timestamp, unless it is too far ahead of wall time: what decides the order of records, and what
+    /// stream time may follow.
+    pub(super) order: Option<Timestamp>,
+}
+
+/// All inputs of a task.
+pub(super) struct Inputs {
+    list: Vec<Input>,
+    partition: Partition,
+    /// Since when an input that is not known to have more has had no record, while others had.
+    idle_since: Option<Duration>,
+    max_idle: Duration,
+    /// Later timestamps are too far ahead.
+    horizon: Option<Timestamp>,
+}
+
+impl Inputs {
+    pub(super) fn new(
+        topology: &Topology,
+        group: &TaskGroup,
+        partition: Partition,
+        max_idle: Duration,
+    ) -> Self {
+        let list = group.inputs.iter().map(|topic| {
+            let units = group.processors.iter().enumerate();
+            let readers = units.flat_map(|(unit, processor)| {
+                let inputs = topology.processors[*processor].inputs.iter();
+                let mine = inputs.filter(|input| input.topic.name == topic.name);
+                mine.map(move |input| Reader {
+                    unit,
+                    number: input.number,
+                })
+            });
+            Input {
+                topic: topic.name.clone(),
+                readers: readers.collect(),
+                batch: Batch::default(),
+                head: None,
+                next: None,
+                more: true,
+            }
+        });
+        Self {
+            list: list.collect(),
+            partition,
+            idle_since: None,
+            max_idle,
+            horizon: None,
+        }
+    }
+
+    pub(super) fn get(&self, input: usize) -> &Input {
+        &self.list[input]
+    }
+
+    pub(super) fn iter(&self) -> impl Iterator<Item = &Input> {
+        self.list.iter()
+    }
+
+    pub(super) fn feed(&mut self, input: usize, batch: Batch) {
+        let input = &mut self.list[input];
+        input.batch.append(batch);
+        input.look(self.horizon);
+    }
+
+    /// How many records wait in an input.
+    pub(super) fn buffered(&self, input: usize) -> usize {
+        self.list[input].batch.remaining()
+    }
+
+    /// Records with later timestamps are too far ahead.
+    pub(super) fn set_horizon(&mut self, horizon: Timestamp) {
+        self.horizon = Some(horizon);
+        for input in &mut self.list {
+            input.look(self.horizon);
+        }
+    }
+
+    pub(super) fn known(&mut self, input: usize, position: Option<Offset>, end: Option<Offset>) {
+        self.list[input].more = match (position, end) {
+            (Some(position), Some(end)) => position < end,
+            _ => true,
+        };
+    }
+
+    /// The input whose record is next: the lowest timestamp first, records without one before all, then in
+    /// order of the inputs.
+    #[inline]
+    pub(super) fn choose(&mut self, now: Duration) -> Option<usize> {
+        if let [only] = &self.list[..] {
+            return only.head.is_some().then_some(0);
+        }
+        self.choose_among(now)
+    }
+
+    fn choose_among(&mut self, now: Duration) -> Option<usize> {
+        let mut best: Option<(Option<Timestamp>, usize)> = None;
+        let (mut waits, mut idles) = (false, false);
+        for (number, input) in self.list.iter().enumerate() {
+            match input.head {
+                // `None` is less than any timestamp.
+                Some(head) if best.is_none_or(|best| head.order < best.0) => {
+                    best = Some((head.order, number))
+                }
+                Some(_) => {}
+                None if input.more => waits = true,
+                None => idles = true,
+            }
+        }
+        let best = best?.1;
+        if waits {
+            return None;
+        }
+        if !idles {
+            self.idle_since = None;
+            return Some(best);
+        }
+        let since = *self.idle_since.get_or_insert(now);
+        (now >= since.saturating_add(self.max_idle)).then_some(best)
+    }
+
+    /// When the wait for an idle input ends, if there is one.
+    pub(super) fn idle_until(&self) -> Option<Duration> {
+        let waiting = self.list.iter().any(|input| input.head.is_some())
+            && self.list.iter().all(|input| input.head.is_some() || !input.more);
+        let since = self.idle_since.filter(|_| waiting)?;
+        Some(since.saturating_add(self.max_idle))
+    }
+
+    /// The next record of an input, as this one of its readers knows it.
+    #[inline]
+    pub(super) fn record(&self, input: usize, number: usize) -> Option<Record<'_>> {
+        self.list[input].batch.record(number, self.partition)
+    }
+
+    /// The input's next record is done.
+    #[inline]
+    pub(super) fn done(&mut self, input: usize) {
+        let input = &mut self.list[input];
+        if let Some(head) = input.head {
+            input.next = Some(head.offset.next());
+            input.batch.advance();
+            input.look(self.horizon);
+        }
+    }
+}
+
+impl Input {
+    #[inline]
+    pub(super) fn head(&self) -> Option<Head> {
+        self.head
+    }
+
+    #[inline]
+    fn look(&mut self, horizon: Option<Timestamp>) {
+        self.head = self.batch.head().map(|(offset, timestamp)| {
+            let timestamp = timestamp.filter(|timestamp| *timestamp >= Timestamp::EPOCH);
+            let order = timestamp.filter(|timestamp| horizon.is_none_or(|horizon| *timestamp <= horizon));
+            Head {
+                offset,
+                timestamp,
+                order,
+            }
+        });
+    }
+}

@@ -1,0 +1,181 @@
+//! After a turn has failed: undo it, and do what the policy says.
+
+use kproc_store::StoreError;
+
+use super::{
+    Failure, Next, Phase, Retrying, Task,
+    stretch::{Broken, What},
+};
+use crate::{
+    error::{Error, ErrorKind},
+    policy::Policy,
+    record::TopicPartition,
+};
+
+/// What a policy has come to for one failure.
+enum Verdict {
+    Stop,
+    Skip,
+    /// For the time with this number.
+    Again(u32, std::time::Duration),
+}
+
+impl Task {
+    /// Undoes the turn. `Ok`: the task can go on; it may have to wait first.
+    #[cold]
+    pub(super) fn recover(&mut self, broken: Broken) -> Result<(), Failure> {
+        let Broken {
+            unit,
+            what,
+            error,
+            before,
+        } = broken;
+        let guard = self.undo(unit);
+        before.restore(&mut self.work);
+        let error = error.or_else(|| guard.map(Error::from));
+        let failure = Failure {
+            processor: self.topology.processors[self.processors[unit]].name.clone(),
+            phase: self.phase(what),
+            error: error.unwrap_or_else(|| Error::msg("a store could not write a value back")),
+            next: Next::Stop,
+        };
+        match self.verdict(what, &failure) {
+            Verdict::Stop => Err(failure),
+            Verdict::Skip => self.skip(what, failure),
+            Verdict::Again(attempt, wait) => self.try_again(unit, what, failure, attempt, wait),
+        }
+    }
+
+    /// Takes back what all units have stored in the turn, and what a guard of this one could not store.
+    fn undo(&mut self, unit: usize) -> Option<StoreError> {
+        let mut failure = None;
+        for (number, each) in self.units.iter_mut().enumerate() {
+            each.stores(&mut |_, store| {
+                if let Some(buffer) = store.buffer() {
+                    let its = buffer.take_failure();
+                    if number == unit {
+                        failure = failure.take().or(its);
+                    }
+                    buffer.undo();
+                }
+            });
+        }
+        self.marks.clear_failure();
+        failure
+    }
+
+    fn phase(&self, what: What) -> Phase {
+        match what {
+            What::Start => Phase::Start,
+            What::Stop => Phase::Stop,
+            What::StreamTime => Phase::StreamTime,
+            What::Timer(firing) => Phase::Timer(firing.timer),
+            What::Record(input) | What::NoTimestamp(input) => {
+                let input = self.inputs.get(input);
+                let partition = TopicPartition::new(input.topic.clone(), self.work.task.partition);
+                input
+                    .head()
+                    .map_or(Phase::StreamTime, |head| Phase::Record(partition, head.offset))
+            }
+        }
+    }
+
+    fn verdict(&self, what: What, failure: &Failure) -> Verdict {
+        if matches!(what, What::Start | What::Stop | What::NoTimestamp(_)) {
+            return Verdict::Stop;
+        }
+        let policies = &self.settings.policies;
+        let policy = match failure.kind() {
+            ErrorKind::Deserialization => &policies.deserialization,
+            ErrorKind::Panic => &policies.panic,
+            ErrorKind::Processing | ErrorKind::Production => &policies.processing,
+        };
+        match policy {
+            Policy::Stop => Verdict::Stop,
+            Policy::Skip => Verdict::Skip,
+            Policy::Retry(retry) => {
+                let before = self
+                    .carry
+                    .retrying
+                    .as_ref()
+                    .filter(|retrying| retrying.phase == failure.phase);
+                let attempt = before.map_or(1, |retrying| retrying.attempt.saturating_add(1));
+                match attempt {
+                    _ if attempt <= retry.attempts => Verdict::Again(attempt, retry.wait(attempt)),
+                    _ if retry.then_skip => Verdict::Skip,
+                    _ => Verdict::Stop,
+                }
+            }
+        }
+    }
+
+    fn skip(&mut self, what: What, failure: Failure) -> Result<(), Failure> {
+        self.carry.retrying = None;
+        self.plan.input = None;
+        let Failure {
+            processor,
+            phase,
+            error,
+            ..
+        } = &failure;
+        if let Phase::Record(at, offset) = phase {
+            tracing::warn!(
+                %processor, topic = %at.topic, partition = %at.partition, %offset, %error,
+                "record skipped: it could not be processed"
+            );
+        } else {
+            tracing::warn!(%processor, ?phase, %error, "failure skipped");
+        }
+        if failure.kind() == ErrorKind::Panic {
+            if let Phase::Record(at, offset) = &failure.phase {
+                self.carry.skipped.insert((at.topic.clone(), *offset));
+            }
+            return Err(Failure {
+                next: Next::FallBack,
+                ..failure
+            });
+        }
+        if let What::Record(input) = what {
+            self.inputs.done(input);
+            self.counters.skipped += 1;
+        }
+        self.touched = true;
+        Ok(())
+    }
+
+    fn try_again(
+        &mut self,
+        unit: usize,
+        what: What,
+        failure: Failure,
+        attempt: u32,
+        wait: std::time::Duration,
+    ) -> Result<(), Failure> {
+        let Failure {
+            processor,
+            phase,
+            error,
+            ..
+        } = &failure;
+        tracing::warn!(%processor, ?phase, %error, attempt, ?wait, "failed, to be tried again");
+        self.counters.retried += 1;
+        self.carry.retrying = Some(Retrying {
+            phase: phase.clone(),
+            attempt,
+            due: self.now.saturating_add(wait),
+        });
+        if failure.kind() == ErrorKind::Panic {
+            return Err(Failure {
+                next: Next::FallBack,
+                ..failure
+            });
+        }
+        match what {
+            What::Record(input) => self.plan.input = Some(input),
+            What::Timer(firing) => self.plan.firings.push_front(firing),
+            What::StreamTime => self.plan.unheard = unit,
+            What::Start | What::Stop | What::NoTimestamp(_) => {}
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,209 @@
+//! Sending: at once, or as a message with headers, a partition, a timestamp of its own.
+
+use kproc_store::codec::{Codec, EncodeError};
+
+use crate::{
+    Topic,
+    outbox::{Draft, Outbox},
+    payload::Payload,
+    record::{Headers, Partition, Timestamp},
+};
+
+/// A record that cannot be sent. Nothing of it was.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum SendError {
+    /// The key or value cannot be written.
+    #[error("cannot send to topic `{topic}`: {error}")]
+    Encode {
+        /// The topic, by its name in the program.
+        topic: String,
+        /// What is wrong.
+        error: EncodeError,
+    },
+    /// Too much waits to be sent.
+    #[error(
+        "cannot send to topic `{topic}`: one record or timer may send {limit} bytes in all, \
+         and this would be more; send less at a time"
+    )]
+    Full {
+        /// The topic, by its name in the program.
+        topic: String,
+        /// How many bytes may wait.
+        limit: usize,
+    },
+    /// The moment is one that a Kafka record cannot carry.
+    #[error(
+        "cannot send to topic `{topic}`: its timestamp would be {timestamp}, and Kafka knows none before 1970"
+    )]
+    Timestamp {
+        /// The topic, by its name in the program.
+        topic: String,
+        /// The timestamp.
+        timestamp: Timestamp,
+    },
+}
+
+/// A record on its way out, made by [`Context::message`](crate::Context::message). It is not sent before
+/// [`send`](Message::send).
+#[must_use = "a message is only sent by `.send()`"]
+pub struct Message<'m, K, V> {
+    outbox: &'m mut Outbox,
+    topic: &'m Topic<K, V>,
+    /// `None` once it was sent, or could not be.
+    draft: Option<Draft>,
+    error: Option<SendError>,
+}
+
+impl<'m, K: Codec, V: Codec> Message<'m, K, V> {
+    #[inline]
+    pub(crate) fn new(
+        outbox: &'m mut Outbox,
+        topic: &'m Topic<K, V>,
+        key: impl Payload<K>,
+        value: impl Payload<V>,
+        timestamp: Option<Timestamp>,
+    ) -> Self {
+        let number = outbox.topic(topic);
+        let mut draft = outbox.draft(number);
+        draft.timestamp = timestamp;
+        let mut message = Self {
+            outbox,
+            topic,
+            draft: None,
+            error: None,
+        };
+        match message.outbox.write(|out| key.write(out)).and_then(|key| {
+            draft.key = key;
+            draft.value = message.outbox.write(|out| value.write(out))?;
+            Ok(())
+        }) {
+            Ok(()) => message.draft = Some(draft),
+            Err(error) => {
+                message.outbox.scrap(&draft);
+                message.error = Some(encode_error(topic, error));
+            }
+        }
+        message
+    }
+
+    /// Adds a header. A name may be added several times; their order is kept.
+    pub fn header(mut self, name: impl AsRef<[u8]>, value: impl AsRef<[u8]>) -> Self {
+        self.add_header(name.as_ref(), Some(value.as_ref()));
+        self
+    }
+
+    /// Adds a header whose value is null, which is not the same as empty.
+    pub fn null_header(mut self, name: impl AsRef<[u8]>) -> Self {
+        self.add_header(name.as_ref(), None);
+        self
+    }
+
+    /// Adds headers as they came, such as those of the present record.
+    pub fn headers(mut self, headers: Headers<'_>) -> Self {
+        if self.draft.is_some() {
+            self.outbox.add_headers(headers);
+        }
+        self
+    }
+
+    /// Sends it to this partition, whatever its key.
+    pub fn partition(mut self, partition: Partition) -> Self {
+        if let Some(draft) = &mut self.draft {
+            draft.partition = Some(partition);
+        }
+        self
+    }
+
+    /// Gives it this timestamp instead of the present record's or timer's.
+    pub fn timestamp(mut self, timestamp: Timestamp) -> Self {
+        if let Some(draft) = &mut self.draft {
+            draft.timestamp = Some(timestamp);
+        }
+        self
+    }
+
+    /// Sends it.
+    #[inline]
+    pub fn send(mut self) -> Result<(), SendError> {
+        if let Some(error) = self.error.take() {
+            return Err(error);
+        }
+        let Some(draft) = self.draft.take() else {
+            return Ok(());
+        };
+        post(self.outbox, self.topic, draft)
+    }
+
+    fn add_header(&mut self, name: &[u8], value: Option<&[u8]>) {
+        if self.draft.is_some() {
+            self.outbox.add_header(name, value);
+        }
+    }
+}
+
+/// What was not sent leaves no bytes behind.
+impl<K, V> Drop for Message<'_, K, V> {
+    #[inline]
+    fn drop(&mut self) {
+        if let Some(draft) = &self.draft {
+            self.outbox.scrap(draft);
+        }
+    }
+}
+
+/// Sends a record without headers.
+#[inline]
+pub(crate) fn send<K: Codec, V: Codec>(
+    outbox: &mut Outbox,
+    topic: &Topic<K, V>,
+    key: &impl Payload<K>,
+    value: &impl Payload<V>,
+    timestamp: Option<Timestamp>,
+) -> Result<(), SendError> {
+    let number = outbox.topic(topic);
+    let mut draft = outbox.draft(number);
+    draft.timestamp = timestamp;
+    let written = outbox
+        .write(|out| key.write(out))
+        .and_then(|key| Ok((key, outbox.write(|out| value.write(out))?)));
+    match written {
+        Ok((key, value)) => {
+            (draft.key, draft.value) = (key, value);
+            post(outbox, topic, draft)
+        }
+        Err(error) => {
+            outbox.scrap(&draft);
+            Err(encode_error(topic, error))
+        }
+    }
+}
+
+#[inline]
+fn post<K, V>(outbox: &mut Outbox, topic: &Topic<K, V>, draft: Draft) -> Result<(), SendError> {
+    if let Some(timestamp) = draft.timestamp.filter(|timestamp| *timestamp < Timestamp::EPOCH) {
+        outbox.scrap(&draft);
+        return Err(timestamp_error(topic, timestamp));
+    }
+    outbox.post(draft).map_err(|_| full_error(topic))
+}
+
+#[cold]
+fn encode_error<K, V>(topic: &Topic<K, V>, error: EncodeError) -> SendError {
+    let topic = topic.name().to_owned();
+    SendError::Encode { topic, error }
+}
+
+#[cold]
+fn timestamp_error<K, V>(topic: &Topic<K, V>, timestamp: Timestamp) -> SendError {
+    let topic = topic.name().to_owned();
+    SendError::Timestamp { topic, timestamp }
+}
+
+#[cold]
+fn full_error<K, V>(topic: &Topic<K, V>) -> SendError {
+    SendError::Full {
+        topic: topic.name().to_owned(),
+        limit: Outbox::MAX_BYTES,
+    }
+}

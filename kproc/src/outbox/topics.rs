@@ -1,0 +1,89 @@
+//! The numbers of an outbox's topics: a name is looked at once, its address ever after.
+
+use std::{collections::BTreeMap, sync::Arc};
+
+use kproc_store::codec::Codec;
+
+use super::TopicId;
+use crate::topic::{AnyTopic, Topic};
+
+/// Names of topics in the cluster by their names in the program, where they differ.
+pub(crate) type Bindings = BTreeMap<Arc<str>, Arc<str>>;
+
+#[derive(Default)]
+pub(super) struct Topics {
+    list: Vec<Entry>,
+    /// Constants, by address and length of their names: these never die, so an address cannot come to mean
+    /// another name. One name may have several addresses.
+    constants: Vec<(usize, usize, TopicId)>,
+    /// All that were sent to by a [`Topic`], by their name in the program.
+    names: BTreeMap<Arc<str>, TopicId>,
+    bindings: Arc<Bindings>,
+}
+
+struct Entry {
+    /// The name in the cluster.
+    target: Arc<str>,
+    /// The topic as the program knows it; `None` if it is only known by its name in the cluster.
+    topic: Option<AnyTopic>,
+}
+
+impl Topics {
+    pub(super) fn new(bindings: Arc<Bindings>) -> Self {
+        Self {
+            bindings,
+            ..Self::default()
+        }
+    }
+
+    /// The name in the cluster.
+    #[inline]
+    pub(super) fn target(&self, topic: TopicId) -> &Arc<str> {
+        &self.list[topic.0 as usize].target
+    }
+
+    /// The topics as the program knows them.
+    pub(super) fn typed(&self) -> impl Iterator<Item = &AnyTopic> {
+        self.list.iter().filter_map(|entry| entry.topic.as_ref())
+    }
+
+    /// The number of a topic of the program.
+    #[inline]
+    pub(super) fn number<K: Codec, V: Codec>(&mut self, topic: &Topic<K, V>) -> TopicId {
+        let Some(name) = topic.constant_name() else {
+            return self.by_name(topic);
+        };
+        let (address, length) = (name.as_ptr().addr(), name.len());
+        for &(known, its_length, number) in &self.constants {
+            if known == address && its_length == length {
+                return number;
+            }
+        }
+        let number = self.by_name(topic);
+        self.constants.push((address, length, number));
+        number
+    }
+
+    /// The number of a topic that only has a name in the cluster.
+    pub(super) fn in_cluster(&mut self, target: &Arc<str>) -> TopicId {
+        let known = self.list.iter().position(|entry| entry.target == *target);
+        known.map_or_else(|| self.add(target.clone(), None), |number| TopicId(number as u32))
+    }
+
+    fn by_name<K: Codec, V: Codec>(&mut self, topic: &Topic<K, V>) -> TopicId {
+        if let Some(number) = self.names.get(topic.name()) {
+            return *number;
+        }
+        let topic = topic.any();
+        let name = topic.name.clone();
+        let target = self.bindings.get(&name).unwrap_or(&name).clone();
+        let number = self.add(target, Some(topic));
+        self.names.insert(name, number);
+        number
+    }
+
+    fn add(&mut self, target: Arc<str>, topic: Option<AnyTopic>) -> TopicId {
+        self.list.push(Entry { target, topic });
+        TopicId(self.list.len() as u32 - 1)
+    }
+}

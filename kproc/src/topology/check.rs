@@ -1,0 +1,236 @@
+//! What can be wrong with a topology, before a cluster is asked.
+
+use std::{collections::BTreeMap, fmt::Display, sync::Arc};
+
+use super::{ProcessorSpec, Topology};
+use crate::{
+    timer::period_millis,
+    topic::{AnyTopic, name_problem},
+};
+
+/// Everything that is wrong, in the order in which the program says it.
+pub(super) fn mistakes(topology: &Topology) -> Vec<String> {
+    let mut found = Mistakes(Vec::new());
+    found.check_application(topology);
+    for processor in &topology.processors {
+        found.check_processor(processor);
+    }
+    found.check_names(topology);
+    found.check_topics(topology);
+    found.check_starts(topology);
+    found.check_bindings(topology);
+    found.0
+}
+
+struct Mistakes(Vec<String>);
+
+impl Mistakes {
+    fn add(&mut self, mistake: impl Display) {
+        self.0.push(mistake.to_string());
+    }
+
+    fn check_application(&mut self, topology: &Topology) {
+        if let Some(problem) = part_problem(&topology.app) {
+            self.add(format_args!(
+                "the application's id, {:?}, {problem}: it is part of the names of changelog topics",
+                &*topology.app
+            ));
+        }
+        if topology.processors.is_empty() {
+            self.add("it has no processors: add one with `.processor::<…>()`, or name it in `kproc::main!`");
+        }
+    }
+
+    fn check_processor(&mut self, processor: &ProcessorSpec) {
+        let name = &processor.name;
+        if let Some(problem) = part_problem(name) {
+            self.add(format_args!(
+                "the name of processor {name:?} {problem}: give it another with `#[processor(name = \"…\")]`"
+            ));
+        }
+        if processor.inputs.is_empty() {
+            self.add(format_args!(
+                "processor `{name}` reads no topic: give it a method with `#[on_message(TOPIC)]`"
+            ));
+        }
+        for topic in repeated(processor.inputs.iter().map(|input| &*input.topic.name)) {
+            self.add(format_args!(
+                "processor `{name}` reads topic `{topic}` twice: let one handler do both, or make two processors"
+            ));
+        }
+        for number in repeated(processor.inputs.iter().map(|input| input.number)) {
+            self.add(format_args!(
+                "processor `{name}` declares two inputs as number {number}: number them apart"
+            ));
+        }
+        for number in repeated(processor.timers.iter().map(|timer| timer.number)) {
+            self.add(format_args!(
+                "processor `{name}` declares two timers as number {number}: number them apart"
+            ));
+        }
+        for timer in &processor.timers {
+            if let Err(error) = period_millis(timer.period) {
+                self.add(format_args!(
+                    "timer {} of processor `{name}`: {error}",
+                    timer.number
+                ));
+            }
+        }
+        for store in repeated(processor.stores.iter().map(|store| &store.0.name)) {
+            self.add(format_args!(
+                "processor `{name}` keeps two stores named `{store}`: give one another name with \
+                 `#[state(name = \"…\")]`"
+            ));
+        }
+        for (store, _) in &processor.stores {
+            if let Some(problem) = part_problem(&store.name) {
+                self.add(format_args!(
+                    "the name of store {:?} of processor `{name}` {problem}: give it another with \
+                     `#[state(name = \"…\")]`",
+                    store.name
+                ));
+            }
+        }
+    }
+
+    fn check_names(&mut self, topology: &Topology) {
+        for name in repeated(topology.processors.iter().map(|processor| &processor.name)) {
+            self.add(format_args!(
+                "there are two processors named `{name}`: their state would be mixed up; give one another name \
+                 with `#[processor(name = \"…\")]`"
+            ));
+        }
+        let mut owners: BTreeMap<Arc<str>, (usize, usize)> = BTreeMap::new();
+        for (processor, store) in topology.stores() {
+            let changelog = topology.changelog(processor, store);
+            let spec = &topology.processors[processor];
+            let (name, store_name) = (&spec.name, &spec.stores[store].0.name);
+            if changelog.len() > 249 && spec.stores[store].1.changelog {
+                self.add(format_args!(
+                    "the changelog of store `{store_name}` of processor `{name}` would be named `{changelog}`, which \
+                     has {} characters, and Kafka allows 249: shorten the application's id or one of the names",
+                    changelog.len()
+                ));
+            }
+            // Those of one processor with one name are reported already.
+            if let Some((other, _)) = owners.insert(changelog.clone(), (processor, store))
+                && topology.processors[other].name != spec.name
+            {
+                self.add(format_args!(
+                    "stores of the processors `{}` and `{name}` would share the changelog `{changelog}`: give one of \
+                     the stores another name",
+                    topology.processors[other].name
+                ));
+            }
+        }
+        for (name, topic) in topology.mentions() {
+            let target = topology.bound(&topic.name);
+            if let Some((owner, _)) = owners.get(&target) {
+                self.add(format_args!(
+                    "processor `{name}` uses topic `{target}`, which is the changelog of a store of processor `{}`: \
+                     changelogs are kproc's own; use a topic of your own",
+                    topology.processors[*owner].name
+                ));
+            }
+        }
+    }
+
+    fn check_topics(&mut self, topology: &Topology) {
+        let mut known: BTreeMap<&str, (&str, &AnyTopic)> = BTreeMap::new();
+        for (processor, topic) in topology.mentions() {
+            let (first, before) = *known.entry(&topic.name).or_insert((processor, topic));
+            for (part, one, other) in [
+                ("keys", before.key, topic.key),
+                ("values", before.value, topic.value),
+            ] {
+                let (one, other) = ((one.name)(), (other.name)());
+                if one != other {
+                    self.add(format_args!(
+                        "the {part} of topic `{}` are `{one}` to processor `{first}` and `{other}` to processor \
+                         `{processor}`: declare the topic once, and use that constant everywhere",
+                        topic.name
+                    ));
+                }
+            }
+        }
+    }
+
+    fn check_starts(&mut self, topology: &Topology) {
+        for group in &topology.groups {
+            for (topic, start) in group.inputs.iter().zip(&group.starts) {
+                let readers = group
+                    .processors
+                    .iter()
+                    .flat_map(|processor| &topology.processors[*processor].inputs);
+                if readers
+                    .filter(|input| input.topic.name == topic.name)
+                    .any(|input| input.start != *start)
+                {
+                    self.add(format_args!(
+                        "topic `{}` is read from its earliest record by one handler and from its latest by another: \
+                         a task has one position in it; write the same `start = …` in both",
+                        topic.name
+                    ));
+                }
+            }
+        }
+    }
+
+    fn check_bindings(&mut self, topology: &Topology) {
+        for (name, target) in &*topology.bindings {
+            if let Some(problem) = name_problem(target.as_bytes()) {
+                self.add(format_args!(
+                    "topic `{name}` is bound to {target:?}, but {problem}"
+                ));
+            }
+        }
+        let inputs = topology.groups.iter().flat_map(|group| &group.inputs);
+        for target in repeated(inputs.map(|topic| topology.bound(&topic.name))) {
+            self.add(format_args!(
+                "two input topics are bound to `{target}`: bind them to different ones, or use one topic in the \
+                 program"
+            ));
+        }
+    }
+}
+
+impl Topology {
+    /// Every topic that a processor declares, with the processor's name.
+    fn mentions(&self) -> impl Iterator<Item = (&str, &AnyTopic)> {
+        self.processors.iter().flat_map(|processor| {
+            let inputs = processor.inputs.iter().map(|input| &input.topic);
+            let outputs = processor.outputs.iter().map(|output| &output.topic);
+            inputs.chain(outputs).map(|topic| (&*processor.name, topic))
+        })
+    }
+
+    /// Processor and store, by number.
+    fn stores(&self) -> impl Iterator<Item = (usize, usize)> {
+        let processors = self.processors.iter().enumerate();
+        processors
+            .flat_map(|(number, processor)| (0..processor.stores.len()).map(move |store| (number, store)))
+    }
+}
+
+/// Why this cannot be part of a topic's name, if it cannot.
+fn part_problem(part: &str) -> Option<&'static str> {
+    if part.is_empty() {
+        return Some("is empty");
+    }
+    let legal = |c: char| c.is_ascii_alphanumeric() || matches!(c, '.' | '_' | '-');
+    (!part.chars().all(legal)).then_some("may only contain ASCII letters, digits, `.`, `_` and `-`")
+}
+
+/// Items that occur more than once, each once, in order.
+fn repeated<T: Ord + Clone>(items: impl Iterator<Item = T>) -> Vec<T> {
+    let mut counts = BTreeMap::new();
+    let mut repeated = Vec::new();
+    for item in items {
+        let count = counts.entry(item.clone()).or_insert(0_u32);
+        *count += 1;
+        if *count == 2 {
+            repeated.push(item);
+        }
+    }
+    repeated
+}

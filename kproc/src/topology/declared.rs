@@ -1,0 +1,47 @@
+//! Asks a processor what it reads, keeps and is woken for.
+
+use std::borrow::Cow;
+
+use kproc_store::Store;
+
+use super::{Factory, ProcessorSpec};
+use crate::processor::{Declare, InputSpec, OutputSpec, StoreOptions, TimerSpec};
+
+/// Makes a processor, and writes down what it declares.
+pub(super) fn read(factory: Factory) -> ProcessorSpec {
+    let mut unit = factory();
+    let mut spec = ProcessorSpec {
+        name: unit.name(),
+        inputs: Vec::new(),
+        outputs: Vec::new(),
+        timers: Vec::new(),
+        stores: Vec::new(),
+        scheduled: false,
+        factory,
+    };
+    unit.declare(&mut spec);
+    spec.inputs.sort_by_key(|input| input.number);
+    spec
+}
+
+impl Declare for ProcessorSpec {
+    fn add_input(&mut self, input: InputSpec) {
+        self.inputs.push(input);
+    }
+
+    fn add_output(&mut self, output: OutputSpec) {
+        self.outputs.push(output);
+    }
+
+    fn add_timer(&mut self, timer: TimerSpec) {
+        self.timers.push(timer);
+    }
+
+    fn add_store(&mut self, name: Cow<'static, str>, options: StoreOptions, store: &mut dyn Store) {
+        self.stores.push((store.spec(name), options));
+    }
+
+    fn handles_scheduled(&mut self) {
+        self.scheduled = true;
+    }
+}
