@@ -3,15 +3,27 @@
 //! A body is an `async fn(&World)`; it sees the traits only, makes its own topics and groups, and is patient. To
 //! add an implementation, write a [`harness::Harness`] for it and one more `conformance!` line.
 
+mod admin;
 mod embedded;
 mod groups;
 mod harness;
 mod peer;
+mod queues;
+mod reading;
+mod records;
 
 /// One `#[test]` for each body, against one implementation.
 macro_rules! conformance {
     ($name:ident, $harness:expr) => {
         conformance!(@ $name, $harness;
+            admin: [
+                create_describe_delete,
+                c21_a_topic_made_again_has_another_id,
+                settings_are_described_and_checked,
+                bad_names_and_counts_are_refused,
+                group_offsets_are_listed_and_set,
+                records_are_deleted_by_offset,
+            ];
             groups: [
                 one_member_gets_everything,
                 two_members_share,
@@ -26,6 +38,34 @@ macro_rules! conformance {
                 c14_commits_of_lost_partitions_are_refused_whole,
                 committed_offsets_and_their_metadata,
                 topics_made_after_joining_are_assigned,
+            ];
+            queues: [
+                records_arrive_in_order,
+                the_waker_wakes,
+                seek_earliest_latest_and_back,
+                c17_nothing_of_before_a_seek,
+                c22_out_of_range_is_an_error,
+                the_known_end_moves,
+                c13_order_holds_across_handovers,
+            ];
+            reading: [
+                watermarks_move,
+                an_empty_partition_reads_empty,
+                c22_readers_do_not_jump,
+                reading_waits_for_records,
+                max_is_kept,
+            ];
+            records: [
+                content_survives,
+                b01_null_and_empty_are_two_things,
+                b06_headers_keep_order_nulls_and_repeats,
+                b07_empty_keys_hash_and_null_keys_spread,
+                b19_exactly_the_limit,
+                partitions_are_those_of_the_java_client,
+                an_explicit_partition_is_taken,
+                b22_timestamps_are_kept_and_given,
+                flush_says_where_records_are,
+                order_within_a_partition,
             ];
         );
     };

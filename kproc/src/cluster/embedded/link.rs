@@ -77,9 +77,9 @@ impl Link {
                 let link = link.clone();
                 move || {
                     if link.is_severed() {
-                        link.never(reply)
+                        link.never(reply);
                     } else {
-                        drop(reply.send(outcome))
+                        drop(reply.send(outcome));
                     }
                 }
             }));

@@ -251,8 +251,7 @@ mod tests {
         let size = |record: RawRecord<'_>| {
             let mut outbox = Outbox::default();
             outbox.push_raw(&Arc::from("t"), &record);
-            let size = size_in_batch(&outbox.iter().next().unwrap());
-            size
+            size_in_batch(&outbox.iter().next().unwrap())
         };
         // Length, 3 fixed bytes, null key, null value, no headers.
         assert_eq!(size(RawRecord::default()), 61 + 1 + 3 + 1 + 1 + 1);

@@ -1,0 +1,182 @@
+//! Queues of assigned partitions.
+
+use std::{future::poll_fn, task::Poll};
+
+use kproc::{
+    Offset, TopicPartition,
+    cluster::{ClusterErrorKind, Queue, SeekTo},
+};
+
+use crate::{
+    harness::{Seen, World, at, part, texts, value_in},
+    peer::{Peer, next_batch, settle},
+};
+
+/// A member that has the only partition of a topic.
+async fn sole(world: &World) -> (Peer, TopicPartition) {
+    let (topic, group) = (world.topic(1).await, world.name("group"));
+    let mut peer = Peer::join(world, world.join(&group, &[&topic]));
+    settle(world, &mut [&mut peer], |peers| peers[0].owned.len() == 1).await;
+    (peer, part(&topic, 0))
+}
+
+async fn write(world: &World, place: &TopicPartition, values: impl IntoIterator<Item = usize>) {
+    let values: Vec<String> = values.into_iter().map(|value| value.to_string()).collect();
+    let records: Vec<_> = values
+        .iter()
+        .map(|value| value_in(place.partition.get(), value))
+        .collect();
+    world.produce(&place.topic, &records).await;
+}
+
+/// Polls until the queue says what is expected of it.
+async fn until(world: &World, queue: &mut dyn Queue, done: impl Fn(&dyn Queue) -> bool) {
+    let patience = world.clock.now() + world.harness.patience();
+    while !done(queue) {
+        assert!(
+            world.clock.now() < patience,
+            "position {:?}, end {:?}",
+            queue.position(),
+            queue.known_end()
+        );
+        let now = poll_fn(|cx| Poll::Ready(queue.poll_batch(cx, 1).is_ready())).await;
+        assert!(!now, "there is nothing to read");
+        world
+            .clock
+            .sleep_until(world.clock.now() + std::time::Duration::from_millis(1))
+            .await;
+    }
+}
+
+pub(crate) async fn records_arrive_in_order(world: &World) {
+    let (mut peer, place) = sole(world).await;
+    write(world, &place, 0..500).await;
+    write(world, &place, 500..1000).await;
+    let queue = peer.queue(&place);
+    assert_eq!((queue.position(), queue.known_end()), (None, None));
+    queue.seek(SeekTo::Earliest);
+    let seen = peer.take_records(world, &place, 1000).await;
+    assert!(
+        seen.iter()
+            .zip(0..)
+            .all(|(record, number)| record.offset == number && record.text() == number.to_string())
+    );
+    assert_eq!(peer.queue(&place).position(), Some(at(1000)));
+}
+
+/// A waker that was stored when there was nothing is called when there is something.
+pub(crate) async fn the_waker_wakes(world: &World) {
+    let (mut peer, place) = sole(world).await;
+    let queue = peer.queue(&place);
+    queue.seek(SeekTo::Earliest);
+    for round in 0..3 {
+        let write = async {
+            world
+                .clock
+                .sleep_until(world.clock.now() + std::time::Duration::from_millis(10))
+                .await;
+            write(world, &place, [round]).await;
+        };
+        let read = async {
+            let batch = next_batch(queue, 10).await.unwrap();
+            texts(&Seen::all(batch))
+        };
+        let (read, ()) = world.within(futures_util::future::join(read, write)).await;
+        assert_eq!(read, [round.to_string()]);
+    }
+}
+
+pub(crate) async fn seek_earliest_latest_and_back(world: &World) {
+    let (mut peer, place) = sole(world).await;
+    write(world, &place, 0..10).await;
+    let queue = peer.queue(&place);
+    queue.seek(SeekTo::Latest);
+    until(world, queue, |queue| queue.position() == Some(at(10))).await;
+    write(world, &place, [10]).await;
+    assert_eq!(texts(&peer.take_records(world, &place, 1).await), ["10"]);
+
+    peer.queue(&place).seek(SeekTo::At(at(4)));
+    assert_eq!(texts(&peer.take_records(world, &place, 2).await), ["4", "5"]);
+    assert_eq!(peer.queue(&place).position(), Some(at(6)));
+
+    peer.queue(&place).seek(SeekTo::Earliest);
+    assert_eq!(peer.take_records(world, &place, 11).await.len(), 11);
+}
+
+/// Scenario C17, for seeks: nothing that was fetched before is shown after.
+pub(crate) async fn c17_nothing_of_before_a_seek(world: &World) {
+    let (mut peer, place) = sole(world).await;
+    write(world, &place, 0..100).await;
+    peer.queue(&place).seek(SeekTo::Earliest);
+    for target in [50, 10, 90, 0] {
+        peer.take_records(world, &place, 3).await;
+        peer.queue(&place).seek(SeekTo::At(at(target)));
+        let seen = peer.take_records(world, &place, 3).await;
+        assert_eq!(
+            seen.iter().map(|record| record.offset).collect::<Vec<_>>(),
+            [target, target + 1, target + 2]
+        );
+    }
+}
+
+/// Scenario C22: the position never jumps.
+pub(crate) async fn c22_out_of_range_is_an_error(world: &World) {
+    let (mut peer, place) = sole(world).await;
+    write(world, &place, 0..10).await;
+    let mut admin = world.connect().admin().unwrap();
+    world
+        .within(admin.delete_records(vec![(place.clone(), at(5))]))
+        .await
+        .unwrap();
+    for wrong in [0, 4, 11] {
+        let queue = peer.queue(&place);
+        queue.seek(SeekTo::At(at(wrong)));
+        let error = world
+            .within(next_batch(queue, 10))
+            .await
+            .err()
+            .unwrap_or_else(|| panic!("{wrong} was read"));
+        assert_eq!(error.kind, ClusterErrorKind::OffsetOutOfRange, "{error}");
+        assert!(error.message.contains(&place.to_string()), "{error}");
+    }
+    peer.queue(&place).seek(SeekTo::Earliest);
+    assert_eq!(peer.take_records(world, &place, 5).await[0].offset, 5);
+}
+
+pub(crate) async fn the_known_end_moves(world: &World) {
+    let (mut peer, place) = sole(world).await;
+    write(world, &place, 0..3).await;
+    peer.queue(&place).seek(SeekTo::Earliest);
+    peer.take_records(world, &place, 1).await;
+    let ahead = |queue: &dyn Queue| queue.known_end().unwrap().since(queue.position().unwrap());
+    assert_eq!(ahead(peer.queue(&place)), 2, "there are records on their way");
+    peer.take_records(world, &place, 2).await;
+    until(world, peer.queue(&place), |queue| {
+        queue.known_end() == Some(Offset::new(3))
+    })
+    .await;
+    assert_eq!(ahead(peer.queue(&place)), 0);
+}
+
+/// Scenario C13: a partition that wanders between members loses nothing and keeps its order.
+pub(crate) async fn c13_order_holds_across_handovers(world: &World) {
+    let (topic, group) = (world.topic(1).await, world.name("group"));
+    let (place, mut seen) = (part(&topic, 0), vec![]);
+    write(world, &place, 0..1000).await;
+    for round in 1..=10 {
+        let mut peer = Peer::join(world, world.join(&group, &[&topic]));
+        settle(world, &mut [&mut peer], |peers| peers[0].has(&place)).await;
+        peer.start(world, &place).await;
+        seen.extend(peer.take_records(world, &place, 100).await);
+        let done = peer.offset(&place, round * 100, "");
+        world.within(peer.group.commit(vec![done])).await.unwrap();
+        // More has been fetched than was taken; it must not be missing for the next one.
+        peer.leave(world).await;
+    }
+    assert_eq!(seen.len(), 1000);
+    assert!(
+        seen.iter()
+            .zip(0..)
+            .all(|(record, number)| record.offset == number && record.text() == number.to_string())
+    );
+}
