@@ -1,5 +1,7 @@
 //! The bytes of the codecs, byte for byte: what Kafka's own Java serializers write, and what is not theirs.
 
+#![allow(clippy::needless_pass_by_value, reason = "values read better at the call")]
+
 use bytes::Bytes;
 use kproc_store::{
     Timestamp,

@@ -150,7 +150,7 @@ impl Shown for f32 {
                 .to_string()
                 .parse::<f64>()
                 .ok()
-                .filter(|short| *short as f32 == self);
+                .filter(|short| (*short as f32).to_bits() == self.to_bits());
             short.unwrap_or_else(|| self.into()).into()
         })
     }

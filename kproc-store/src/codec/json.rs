@@ -140,12 +140,12 @@ fn wide_integer(json: &[u8]) -> Option<&str> {
 
 /// What follows a string, from after its opening quote.
 fn after_string(mut rest: &[u8]) -> &[u8] {
-    loop {
-        match rest {
-            [b'\\', _, after @ ..] => rest = after,
-            [b'"', after @ ..] => return after,
-            [_, after @ ..] => rest = after,
-            [] => return rest,
-        }
+    while let [first, after @ ..] = rest {
+        rest = match first {
+            b'"' => return after,
+            b'\\' => after.get(1..).unwrap_or_default(),
+            _ => after,
+        };
     }
+    rest
 }

@@ -4,8 +4,53 @@
 //! of Kafka's own Java serializers where those exist. [`KeyCodec`] and [`EncodeKey`] do the same in an
 //! order-preserving way, for the keys of stores. [`FromItem`] says which types a handler may ask for.
 //!
-//! Every impl is concrete in the codec `C` (none is blanket over `C`), which is what lets `Json<T>` exist for
-//! any `T` without overlap. What may be here: bytes to values and back. Nothing here knows of stores or topics.
+//! # What the bytes are
+//!
+//! All numbers are big-endian: the first byte is the most significant one.
+//!
+//! | Type | Item | In a record | Bytes | Java serializer | In a key | Text form (JSON) |
+//! |---|---|---|---|---|---|---|
+//! | `String` | `&str` | UTF-8, nothing around it | its length | `String` | the same; `00` behind it where a part follows | string |
+//! | `i16`, `i32`, `i64` | itself | two's complement | 2, 4, 8 | `Short`, `Integer`, `Long` | sign bit flipped | number |
+//! | `i8` | itself | two's complement | 1 | | sign bit flipped | number |
+//! | `u8`, `u16`, `u32`, `u64` | itself | as it is | 1, 2, 4, 8 | | the same | number |
+//! | `f32`, `f64` | itself | IEEE 754 | 4, 8 | `Float`, `Double` | positive: sign bit set; negative: all bits flipped | number, `"NaN"`, `"Infinity"`, `"-Infinity"` |
+//! | `bool` | itself | `00` or `01` | 1 | `Boolean` | the same | `true`, `false` |
+//! | `Uuid` | itself | its text, `67e55044-10b1-…`, in lower case | 36 | `UUID` | its 16 bytes | string |
+//! | [`Timestamp`](crate::Timestamp) | itself | milliseconds since 1970 as `i64` | 8 | `Long` | as `i64` | `"2013-01-01T10:15:00Z"` |
+//! | `Vec<u8>`, `Bytes` | `&[u8]` | as they are | their number | `ByteArray`, `Bytes` | the same; where a part follows: `00` is written `00 FF`, `00 00` ends it, and bytes with a `00` are repeated as they are | hex string |
+//! | `[u8; N]` | `&[u8; N]` | as they are | N | | the same | hex string |
+//! | tuple of up to 8 | tuple of items | as in a key | sum | | part after part | array |
+//! | `Option<T>` | `Option` of the item | (part of a key only) | | | `00`, or `01` and the part | `null` or the part |
+//! | `()` | `()` | null | | `Void` | | |
+//! | [`Json<T>`](Json), derived | `T`, lent | JSON without spaces | | | (no key) | the JSON itself |
+//! | [`Postcard<T>`](Postcard), derived | `T`, lent | [postcard](https://postcard.jamesmunns.com) | | | (no key) | the value as JSON |
+//!
+//! Java's `DoubleSerializer` writes one NaN only, the one that Rust calls `f64::NAN`; here the bits of a float
+//! are never changed. As keys floats have the order of `f64::total_cmp`.
+//!
+//! ```
+//! use kproc_store::codec::{Codec, Encode, EncodeKey};
+//!
+//! let (mut record, mut key) = (Vec::new(), Vec::new());
+//! Encode::<i32>::encode(&-2, &mut record)?;
+//! assert_eq!(record, [0xff, 0xff, 0xff, 0xfe]);
+//! assert_eq!(i32::decode(&record)?, -2);
+//!
+//! EncodeKey::<(String, i32)>::put(&("ab", -2), &mut key, true)?;
+//! assert_eq!(key, b"ab\0\x7f\xff\xff\xfe");
+//! assert_eq!(<(String, i32)>::decode(&key)?, ("ab", -2));
+//!
+//! let error = i64::decode(&record).unwrap_err();
+//! assert_eq!(error.to_string(), "i64: wants 8 bytes, got 4 bytes");
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
+//! # Rules of this folder
+//!
+//! Every impl of [`Encode`] and [`FromItem`] is concrete in the codec `C` (none is blanket over `C`), which is
+//! what lets `Json<T>` exist for any `T` without overlap. A codec's item can always be written as that codec
+//! again. What may be here: bytes to values and back. Nothing here knows of stores or topics.
 
 mod boolean;
 mod bytes;
