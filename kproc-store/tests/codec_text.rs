@@ -233,6 +233,31 @@ fn foreign_types_are_their_json() {
 }
 
 #[test]
+fn timestamps_within_other_types() {
+    let time = Timestamp::from_millis(1_357_035_300_001);
+    shown::<Json<(Timestamp, Timestamp)>>(
+        &(time, Timestamp::from_millis(i64::MIN)),
+        json!(["2013-01-01T10:15:00.001Z", i64::MIN]),
+    );
+    assert_eq!(Json::<Timestamp>::decode(b"1357035300001").unwrap(), time);
+    assert_eq!(
+        Json::<Timestamp>::decode(b"-1").unwrap(),
+        Timestamp::from_millis(-1)
+    );
+    assert_eq!(encoded::<Postcard<Timestamp>>(&Timestamp::from_millis(1)), [2]);
+    shown::<Postcard<Timestamp>>(&time, json!("2013-01-01T10:15:00.001Z"));
+    for wrong in [
+        "1.0",
+        "\"2013-01-01\"",
+        "\"2013-01-01T10:15:00.0001Z\"",
+        "18446744073709551615",
+        "null",
+    ] {
+        assert!(Json::<Timestamp>::decode(wrong.as_bytes()).is_err(), "{wrong}");
+    }
+}
+
+#[test]
 fn b11_json_with_numbers_that_no_text_form_holds() {
     let wide = |json: &str| {
         codec::json::to_text(json.as_bytes())

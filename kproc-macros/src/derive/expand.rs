@@ -1,6 +1,6 @@
 //! The impls of a codec: nothing a person could not write.
 
-use proc_macro2::{Span, TokenStream};
+use proc_macro2::{Span, TokenStream, TokenTree};
 use quote::{quote, quote_spanned};
 use syn::{ConstParam, DeriveInput, GenericParam, Generics, Lifetime, TypeParam, parse_quote};
 
@@ -191,18 +191,20 @@ impl Bodies {
         };
         // An error in a body, such as a missing `Serialize`, is an error of the type: it points at its name.
         let span = Span::call_site().located_at(item.ident.span());
-        let module = match format {
-            Format::Json => quote!(#k::json),
-            Format::Postcard => quote!(#k::postcard),
-        };
-        let (to_text, from_text) = match format {
+        let k = located_at(k, span);
+        let (module, to_text, from_text) = match format {
             Format::Json => (
-                quote!(#module::to_text(bytes)),
-                quote!(#module::from_text::<Self>(text, out)),
+                quote_spanned!(span=> #k::json),
+                quote!(#k::json::to_text(bytes)),
+                quote!(#k::json::from_text::<Self>(text, out)),
             ),
             Format::Postcard => (
-                quote_spanned!(span=> #module::to_text::<Self::Item<'_>>(bytes)),
-                quote_spanned!(span=> #module::from_text::<Self::Item<'_>>(text, out)),
+                quote_spanned!(span=> #k::postcard),
+                quote_spanned!(span=> #k::postcard::to_text(&<Self as #k::Codec>::decode(bytes)?)),
+                quote_spanned! {span=>
+                    let item: Self::Item<'_> = #k::postcard::from_text(text)?;
+                    #k::Encode::<Self>::encode(&item, out)
+                },
             ),
         };
         Self {
@@ -213,4 +215,13 @@ impl Bodies {
             encode: quote_spanned!(span=> #module::encode(self, out)),
         }
     }
+}
+
+/// The path with this span, to the last token.
+fn located_at(path: &TokenStream, span: Span) -> TokenStream {
+    let located = |mut token: TokenTree| {
+        token.set_span(token.span().located_at(span));
+        token
+    };
+    path.clone().into_iter().map(located).collect()
 }

@@ -39,11 +39,11 @@ impl<T: Serialize + DeserializeOwned> Codec for Postcard<T> {
     }
 
     fn to_text(bytes: &[u8]) -> Result<Text, DecodeError> {
-        to_text::<T>(bytes)
+        to_text(&decode::<T>(bytes)?)
     }
 
     fn from_text(text: &Text, out: &mut Vec<u8>) -> Result<(), EncodeError> {
-        from_text::<T>(text, out)
+        encode(&from_text::<T>(text)?, out)
     }
 }
 
@@ -92,19 +92,14 @@ pub fn encode<T: Serialize + ?Sized>(value: &T, out: &mut Vec<u8>) -> Result<(),
     postcard::serialize_with_flavor(value, Append(out)).map_err(|error| EncodeError::new(NAME, error))
 }
 
-/// The text form: the value as JSON.
-pub fn to_text<'a, T: Deserialize<'a> + Serialize>(bytes: &'a [u8]) -> Result<Text, DecodeError> {
-    let value: T = decode(bytes)?;
+/// The text form of a value: the value as JSON.
+pub fn to_text<T: Serialize + ?Sized>(value: &T) -> Result<Text, DecodeError> {
     serde_json::to_value(value).map_err(|error| DecodeError::new(NAME, format_args!("no text form: {error}")))
 }
 
-/// Appends the value that a text form is the JSON of.
-pub fn from_text<'t, T: Deserialize<'t> + Serialize>(
-    text: &'t Text,
-    out: &mut Vec<u8>,
-) -> Result<(), EncodeError> {
-    let value = T::deserialize(text).map_err(|error| EncodeError::new(NAME, error))?;
-    encode(&value, out)
+/// The value that a text form is the JSON of; it may borrow from the text.
+pub fn from_text<'t, T: Deserialize<'t>>(text: &'t Text) -> Result<T, EncodeError> {
+    T::deserialize(text).map_err(|error| EncodeError::new(NAME, error))
 }
 
 /// Appends to a vector that the caller keeps, whatever happens.
