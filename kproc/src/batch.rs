@@ -77,6 +77,16 @@ impl Batch {
         })
     }
 
+    /// Calls `each` with the records that are left, in order; the cursor stays where it is.
+    pub(crate) fn each<'b>(&'b self, mut each: impl FnMut(Option<&'b [u8]>, Option<&'b [u8]>)) {
+        for (segment, rows) in self.pieces.iter().skip(self.piece) {
+            for row in &segment.rows[rows.start as usize..rows.end as usize] {
+                let slice = |range: &Option<Range<u32>>| range.as_ref().map(|range| segment.slice(range));
+                each(slice(&row.key), slice(&row.value));
+            }
+        }
+    }
+
     /// Offset and timestamp of the record at the cursor.
     #[inline]
     pub fn head(&self) -> Option<(Offset, Option<Timestamp>)> {

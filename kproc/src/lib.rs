@@ -22,6 +22,8 @@ mod policy;
 pub mod prelude;
 pub mod processor;
 mod record;
+#[allow(dead_code, reason = "the command line calls it")]
+mod runtime;
 mod state;
 pub mod testing;
 mod timer;
@@ -48,6 +50,7 @@ pub use payload::{Null, Payload};
 pub use policy::{MissingTimestamp, Policies, Policy, Retry};
 pub use processor::Processor;
 pub use record::{Headers, Offset, Partition, Record, Timestamp, TopicPartition};
+pub use runtime::{RunError, RunState, Running, Status, TaskPhase, TaskStatus};
 pub use timer::{PeriodError, ScheduleError, Timer, TimerClock, TimerId};
 pub use topic::{Topic, TopicNameError};
 pub use topology::TopologyError;

@@ -16,14 +16,12 @@ use std::{
 use crate::{
     clock::{BoxFuture, Clock, GOLDEN, mix},
     record::Timestamp,
+    runtime::Seed,
 };
 
 /// Futures that live and die together: an instance of the application, or what drives the test.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Crew(pub(crate) u64);
-
-/// A future that is made where it runs.
-pub(crate) type Seed = Box<dyn FnOnce() -> BoxFuture<'static, ()> + Send>;
 
 /// What happens when a timer is due.
 enum Due {
@@ -37,7 +35,7 @@ struct Shared {
     /// Wall time at `now` zero.
     epoch: Timestamp,
     random: u64,
-    /// The longest that a [`Clock::point`] takes; zero: it only lets others run.
+    /// The longest that a [`Clock::point`] or a message takes; zero: nothing takes time.
     longest_point: Duration,
     sequence: u64,
     timers: BTreeMap<(Duration, u64), Due>,
@@ -86,6 +84,19 @@ impl SimClock {
         self.lock().add_timer(due, Due::Job(Box::new(job)));
     }
 
+    /// How long the next thing takes that takes time; `None`: no such thing does.
+    pub(super) fn delay(&self) -> Option<Duration> {
+        let mut shared = self.lock();
+        let longest = shared.longest_point.as_nanos() as u64;
+        (longest > 0).then(|| Duration::from_nanos(1 + shared.random() % longest))
+    }
+
+    /// A number below `end`, if chance has a part in this simulation.
+    pub(super) fn chance(&self, end: u64) -> Option<u64> {
+        let mut shared = self.lock();
+        (!shared.longest_point.is_zero()).then(|| shared.random() % end)
+    }
+
     /// Adds a future to a crew.
     pub(crate) fn spawn(&self, crew: Crew, seed: Seed) {
         self.lock().seeds.push((crew, seed));
@@ -111,13 +122,8 @@ impl Clock for SimClock {
     }
 
     fn point(&self, _: &'static str) -> BoxFuture<'static, ()> {
-        let due = {
-            let mut shared = self.lock();
-            let longest = shared.longest_point.as_nanos() as u64;
-            (longest > 0).then(|| shared.now + Duration::from_nanos(1 + shared.random() % longest))
-        };
-        match due {
-            Some(due) => self.sleep_until(due),
+        match self.delay() {
+            Some(delay) => self.sleep_until(self.now() + delay),
             None => Box::pin(yield_once()),
         }
     }

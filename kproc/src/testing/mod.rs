@@ -9,6 +9,8 @@ mod error;
 pub(crate) mod exec;
 #[allow(dead_code, reason = "the test driver is built on it")]
 mod received;
+#[allow(dead_code, reason = "the test driver is built on it")]
+pub(crate) mod sim;
 
 pub use error::DriverError;
 pub use received::Received;

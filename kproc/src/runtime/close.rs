@@ -1,0 +1,118 @@
+//! Tasks leave a worker: wanted back, lost, or because the instance stops.
+//!
+//! They come to rest, `#[on_stop]` runs, everything is committed, the environments are closed, and only then is a
+//! revocation released. A lost task is closed without any of that.
+
+use std::time::Duration;
+
+use futures_util::StreamExt;
+
+use super::{
+    order::RestorerOrder,
+    seat::{Activity, Fate, Seat},
+    slot::{Slot, Tenure, Token},
+    worker::Worker,
+};
+
+impl Worker {
+    /// Waits until these tasks are at rest; drops those that are not by then. The others go on.
+    async fn rest(&mut self, tasks: &[Tenure], deadline: Duration) {
+        for tenure in tasks {
+            if let Some(seat) = self.seats.get(tenure) {
+                seat.rest.ask();
+            }
+        }
+        loop {
+            for rested in std::mem::take(&mut self.rested) {
+                self.comes_to_rest(rested).await;
+            }
+            let away = |tenure: &&Tenure| self.seats.get(tenure).is_some_and(|seat| !seat.at_rest());
+            if !tasks.iter().any(|tenure| away(&tenure)) {
+                return;
+            }
+            tokio::select! { biased;
+                Some(rested) = self.running.next(), if !self.running.is_empty() => self.rested.push(rested),
+                () = self.clock.sleep_until(deadline) => {
+                    for tenure in tasks {
+                        self.drop_activation(*tenure);
+                    }
+                }
+            }
+        }
+    }
+
+    fn drop_activation(&mut self, tenure: Tenure) {
+        if let Some(abort) = self.seats.get(&tenure).and_then(|seat| seat.activation.as_ref()) {
+            abort.abort();
+        }
+    }
+
+    /// Finishes, commits and closes tasks.
+    pub(super) async fn close(&mut self, tasks: Vec<Tenure>, deadline: Duration) {
+        // A part of the time is for what comes after the handlers.
+        let now = self.clock.now();
+        let handlers = now + deadline.saturating_sub(now).mul_f64(0.7);
+        self.rest(&tasks, handlers).await;
+        for &tenure in &tasks {
+            let Some(seat) = self.seats.get(&tenure) else {
+                continue;
+            };
+            if seat.slot.task.is_none() {
+                self.supervisor
+                    .late(&format!("a handler of task {} was still waiting", tenure.task));
+            } else if seat.started && seat.fate == Fate::GoesOn {
+                self.activate(tenure, Activity::Stop);
+            }
+        }
+        self.rest(&tasks, handlers).await;
+        let committing: Vec<Tenure> = tasks
+            .iter()
+            .copied()
+            .filter(|tenure| self.seats.get(tenure).is_some_and(Seat::committable))
+            .collect();
+        self.commit(&committing, Some(deadline)).await;
+        for tenure in tasks {
+            self.leave(tenure);
+        }
+    }
+
+    /// Closes a task that rests, whatever was or was not committed.
+    pub(super) fn leave(&mut self, tenure: Tenure) {
+        if let Some(seat) = self.seats.remove(&tenure) {
+            self.rests.remove(tenure);
+            self.board.gone(tenure);
+            seat.slot.close();
+        }
+    }
+
+    pub(super) async fn revoke(&mut self, tenure: Tenure, token: Token) {
+        if !self.seats.contains_key(&tenure) {
+            // Handed back: the order goes after it.
+            let _ = self.restorer.send(RestorerOrder::Revoke(tenure, token));
+            return;
+        }
+        let deadline = token.deadline;
+        self.close(vec![tenure], deadline).await;
+        drop(token);
+    }
+
+    pub(super) async fn lost(&mut self, tenure: Tenure) {
+        if !self.seats.contains_key(&tenure) {
+            let _ = self.restorer.send(RestorerOrder::Lost(tenure));
+            return;
+        }
+        self.drop_activation(tenure);
+        self.rest(&[tenure], Duration::MAX).await;
+        self.leave(tenure);
+    }
+
+    /// Takes a resting task from its seat, without the task itself: it is built anew.
+    pub(super) fn take_back(&mut self, tenure: Tenure) -> Option<Slot> {
+        let mut seat = self.seats.remove(&tenure)?;
+        self.rests.remove(tenure);
+        if let Some(mut task) = seat.slot.task.take() {
+            seat.slot.carry = task.take_carry();
+        }
+        Some(seat.slot)
+    }
+}

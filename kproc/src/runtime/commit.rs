@@ -1,0 +1,319 @@
+//! A commit, at least once: changelogs and outputs are written and flushed, then the input offsets are
+//! committed, then the state with the positions it corresponds to.
+//!
+//! In this order a crash at any point leaves the state at or behind a point that the cluster has. Tasks commit
+//! when they rest; one whose handler waits is left out, and commits when it comes to rest.
+
+use std::{collections::BTreeMap, future::Future, pin::pin, time::Duration};
+
+use futures_util::{StreamExt, stream::FuturesUnordered};
+use kproc_store::{Buffer, CommitPoint, InputPosition};
+
+use super::{
+    error::RunError,
+    fall_back::Fault,
+    seat::{Fate, Rested, Uncommitted},
+    slot::{Slot, Tenure},
+    supervisor::sleep_until,
+    worker::Worker,
+};
+use crate::{
+    clock::{BoxFuture, Clock},
+    cluster::{ClusterErrorKind, CommittedOffset, OffsetCommit, Positions},
+    engine::{Attached, TaskCommit},
+    record::{Offset, TopicPartition},
+    topology::Topology,
+};
+
+const FIRST_WAIT: Duration = Duration::from_millis(20);
+const LONGEST_WAIT: Duration = Duration::from_secs(1);
+
+impl Worker {
+    /// Commits the tasks that are due and at rest.
+    pub(super) async fn commit_due(&mut self) {
+        let due: Vec<Tenure> = self
+            .seats
+            .iter()
+            .filter(|(_, seat)| seat.uncommitted == Uncommitted::Due && seat.committable())
+            .map(|(tenure, _)| *tenure)
+            .collect();
+        if !due.is_empty() {
+            self.commit(&due, None).await;
+        }
+    }
+
+    /// Commits these tasks, which are at rest, by the deadline.
+    pub(super) async fn commit(&mut self, tasks: &[Tenure], deadline: Option<Duration>) {
+        if let Err(fault) = self.try_commit(tasks, deadline).await {
+            self.commit_fails(tasks, fault);
+        }
+    }
+
+    async fn try_commit(&mut self, tasks: &[Tenure], deadline: Option<Duration>) -> Result<(), Fault> {
+        let mut prepared = Vec::new();
+        for tenure in tasks {
+            let Some(seat) = self.seats.get_mut(tenure) else {
+                continue;
+            };
+            let Some(task) = seat.slot.task.as_mut() else {
+                continue;
+            };
+            seat.uncommitted = Uncommitted::Nothing;
+            let commit = task.prepare_commit();
+            if !task.outbox().is_empty() {
+                seat.sent = true;
+                // Unlike the verbs below, it is soon done: it waits for room in the producer's queue at most.
+                let sent = self.producer.send(task.outbox());
+                let sent = beside(
+                    &mut self.running,
+                    &mut self.rested,
+                    sent,
+                    self.supervisor.overdue(),
+                    deadline,
+                    &*self.clock,
+                );
+                sent.await.ok_or(Fault::Interrupted)?.map_err(Fault::Production)?;
+            }
+            prepared.extend(commit.map(|commit| (*tenure, commit)));
+        }
+        if prepared.is_empty()
+            && !tasks
+                .iter()
+                .any(|tenure| self.seats.get(tenure).is_some_and(|seat| seat.sent))
+        {
+            return Ok(());
+        }
+        let flushed = self.producer.flush();
+        let flushed = beside(
+            &mut self.running,
+            &mut self.rested,
+            flushed,
+            self.supervisor.overdue(),
+            deadline,
+            &*self.clock,
+        );
+        let positions = flushed
+            .await
+            .ok_or(Fault::Interrupted)?
+            .map_err(Fault::Production)?;
+        self.seats.values_mut().for_each(|seat| seat.sent = false);
+
+        let committed = self.commit_offsets(&mut prepared, deadline).await;
+        // Also those that were refused count as dealt with; what was accepted goes on to the disk.
+        self.clock
+            .point("between the offsets' commit and the state's")
+            .await;
+        let (clock, topology) = (self.clock.clone(), self.plan.topology.clone());
+        for (tenure, commit) in &prepared {
+            let Some(seat) = self.seats.get_mut(tenure) else {
+                continue;
+            };
+            if let Err(error) = save(&topology, &mut seat.slot, commit, &positions, &*clock).await {
+                seat.fate = Fate::Void;
+                self.supervisor.fail(error);
+            }
+        }
+        committed
+    }
+
+    /// Commits the offsets. Afterwards only what was accepted is left in `prepared`.
+    async fn commit_offsets(
+        &mut self,
+        prepared: &mut Vec<(Tenure, TaskCommit)>,
+        deadline: Option<Duration>,
+    ) -> Result<(), Fault> {
+        let all: Vec<OffsetCommit> = prepared
+            .iter()
+            .flat_map(|(tenure, commit)| self.offsets(*tenure, commit))
+            .collect();
+        match self.commit_until(all, deadline).await {
+            Err(Fault::Offsets(error)) if error.kind == ClusterErrorKind::OwnershipLost => {}
+            Err(fault) => {
+                prepared.clear();
+                return Err(fault);
+            }
+            Ok(()) => return Ok(()),
+        }
+        // One of them is not ours any more, and has kept the others from being committed: one by one.
+        let mut lost = Vec::new();
+        let mut result = Ok(());
+        for (tenure, commit) in std::mem::take(prepared) {
+            let offsets = self.offsets(tenure, &commit);
+            match if result.is_ok() {
+                self.commit_until(offsets, deadline).await
+            } else {
+                Err(Fault::Interrupted)
+            } {
+                Ok(()) => prepared.push((tenure, commit)),
+                Err(Fault::Offsets(error)) if error.kind == ClusterErrorKind::OwnershipLost => {
+                    lost.push(tenure);
+                }
+                Err(fault) => result = Err(fault),
+            }
+        }
+        for tenure in lost {
+            self.disowned(tenure);
+        }
+        result
+    }
+
+    fn offsets(&self, tenure: Tenure, commit: &TaskCommit) -> Vec<OffsetCommit> {
+        let Some(seat) = self.seats.get(&tenure) else {
+            return Vec::new();
+        };
+        commit
+            .inputs
+            .iter()
+            .map(|(number, next)| {
+                let input = &seat.slot.inputs[*number];
+                OffsetCommit {
+                    partition: input.partition.clone(),
+                    ownership: input.ownership,
+                    next: *next,
+                    metadata: commit.metadata.clone(),
+                }
+            })
+            .collect()
+    }
+
+    /// Commits offsets; asks again for as long as it may help. Committing an offset twice does no harm.
+    async fn commit_until(
+        &mut self,
+        offsets: Vec<OffsetCommit>,
+        deadline: Option<Duration>,
+    ) -> Result<(), Fault> {
+        if offsets.is_empty() {
+            return Ok(());
+        }
+        let mut wait = FIRST_WAIT;
+        let patience = self.clock.now() + self.plan.settings.patience;
+        loop {
+            let verb = self.group.commit(offsets.clone());
+            let result = beside(
+                &mut self.running,
+                &mut self.rested,
+                verb,
+                self.supervisor.overdue(),
+                deadline,
+                &*self.clock,
+            );
+            match result.await.ok_or(Fault::Interrupted)? {
+                Ok(()) => return Ok(()),
+                Err(error)
+                    if matches!(
+                        error.kind,
+                        ClusterErrorKind::Retriable | ClusterErrorKind::Unknown
+                    ) && self.clock.now() < patience =>
+                {
+                    tracing::warn!(%error, "offsets could not be committed; trying again");
+                    let pause = self.clock.sleep_until(self.clock.now() + wait);
+                    let pause = beside(
+                        &mut self.running,
+                        &mut self.rested,
+                        pause,
+                        self.supervisor.overdue(),
+                        deadline,
+                        &*self.clock,
+                    );
+                    pause.await.ok_or(Fault::Interrupted)?;
+                    wait = (wait * 2).min(LONGEST_WAIT);
+                }
+                Err(error) => return Err(Fault::Offsets(error)),
+            }
+        }
+    }
+}
+
+/// Waits for a verb while the tasks that are away go on. `None`: the deadline, or that of a stop, came first.
+/// The verb is dropped then, its outcome unknown.
+async fn beside<T>(
+    running: &mut FuturesUnordered<BoxFuture<'static, Rested>>,
+    rested: &mut Vec<Rested>,
+    verb: impl Future<Output = T>,
+    overdue: impl Future<Output = ()>,
+    deadline: Option<Duration>,
+    clock: &dyn Clock,
+) -> Option<T> {
+    let mut verb = pin!(verb);
+    let mut overdue = pin!(overdue);
+    let mut deadline = pin!(sleep_until(clock, deadline));
+    loop {
+        tokio::select! { biased;
+            result = &mut verb => return Some(result),
+            () = &mut overdue => return None,
+            () = &mut deadline => return None,
+            Some(task) = running.next(), if !running.is_empty() => rested.push(task),
+        }
+    }
+}
+
+/// Writes a task's state, with the positions it corresponds to.
+async fn save(
+    topology: &Topology,
+    slot: &mut Slot,
+    commit: &TaskCommit,
+    positions: &Positions,
+    clock: &dyn Clock,
+) -> Result<(), RunError> {
+    let tenure = slot.tenure;
+    for (number, next) in &commit.inputs {
+        slot.inputs[*number].committed = Some(CommittedOffset {
+            next: *next,
+            metadata: commit.metadata.clone(),
+        });
+    }
+    let Some(task) = slot.task.as_mut() else {
+        return Ok(());
+    };
+    let positions: BTreeMap<&TopicPartition, Offset> = positions
+        .iter()
+        .map(|(partition, next)| (partition, *next))
+        .collect();
+    let inputs: Vec<InputPosition> = slot
+        .inputs
+        .iter()
+        .filter_map(|input| {
+            let next = input.committed.as_ref()?.next;
+            Some(InputPosition {
+                topic: input.partition.topic.to_string(),
+                next,
+            })
+        })
+        .collect();
+    let mut buffers = task.detach();
+    let mut result = Ok(());
+    for kept in &mut slot.kept {
+        for changelog in &mut kept.changelogs {
+            changelog.next = positions.get(&changelog.partition).copied().or(changelog.next);
+        }
+        let point = CommitPoint {
+            changelogs: kept
+                .changelogs
+                .iter()
+                .filter_map(|log| Some((log.store, log.next?)))
+                .collect(),
+            inputs: inputs.clone(),
+            stream_time: None,
+            committed_at: Some(clock.wall()),
+        };
+        let mut own: Vec<(usize, &mut Buffer)> = buffers
+            .iter_mut()
+            .filter(|attached| attached.processor == kept.processor)
+            .map(|Attached { store, buffer, .. }| (*store, buffer))
+            .collect();
+        if let Err(error) = kept.environment.commit(&mut own, &point) {
+            result = Err(RunError::State {
+                task: tenure.task.to_string(),
+                processor: topology.processors[kept.processor].name.to_string(),
+                reason: error.to_string(),
+            });
+            break;
+        }
+        clock.point("between two environments' commits").await;
+    }
+    for attached in buffers {
+        task.attach(attached);
+    }
+    slot.falls = 0;
+    result
+}

@@ -1,0 +1,137 @@
+//! Falling back to the last commit: the task is dropped with all that it holds, and goes back to the restorer,
+//! which brings its state and its positions to what the cluster says was committed. The worker that gets it
+//! then builds its processors anew.
+
+use std::time::Duration;
+
+use super::{
+    error::RunError,
+    order::RestorerOrder,
+    seat::Fate,
+    slot::Tenure,
+    worker::{Worker, new_producer},
+};
+use crate::cluster::{ClusterError, ClusterErrorKind};
+
+/// Why a commit did not come about.
+pub(super) enum Fault {
+    /// Records were not written.
+    Production(ClusterError),
+    /// The offsets were refused.
+    Offsets(ClusterError),
+    /// The time was over.
+    Interrupted,
+}
+
+/// So many fall-backs without a commit between them are no accident any more.
+const MOST_FALLS: u32 = 10;
+const FIRST_WAIT: Duration = Duration::from_millis(100);
+const LONGEST_WAIT: Duration = Duration::from_secs(10);
+
+impl Worker {
+    /// A commit of these tasks has failed.
+    pub(super) fn commit_fails(&mut self, tasks: &[Tenure], fault: Fault) {
+        match fault {
+            Fault::Production(error) => self.production_fails(tasks, &error),
+            Fault::Offsets(error) => {
+                self.supervisor.fail(RunError::Cluster {
+                    what: "cannot commit offsets".into(),
+                    reason: error.to_string(),
+                });
+                self.void(tasks);
+            }
+            Fault::Interrupted => {
+                // The verb was dropped: what it did is not known, and the producer cannot be used any more.
+                self.renew_producer();
+                self.void(tasks);
+                self.supervisor.late("a commit was still under way");
+            }
+        }
+    }
+
+    /// Records could not be written. It is not known whose: all that have sent any fall back.
+    pub(super) fn production_fails(&mut self, tasks: &[Tenure], error: &ClusterError) {
+        self.renew_producer();
+        if !matches!(
+            error.kind,
+            ClusterErrorKind::Retriable | ClusterErrorKind::Unknown
+        ) {
+            self.supervisor.fail(RunError::Cluster {
+                what: "cannot write what the application sent".into(),
+                reason: error.to_string(),
+            });
+            let sent: Vec<Tenure> = self
+                .seats
+                .iter()
+                .filter(|(_, seat)| seat.sent)
+                .map(|(tenure, _)| *tenure)
+                .collect();
+            self.void(&sent);
+            self.void(tasks);
+            return;
+        }
+        tracing::warn!(%error, "records were not written; their tasks go back to the last commit");
+        for (tenure, seat) in &mut self.seats {
+            if seat.fate != Fate::Void && (seat.sent || tasks.contains(tenure)) {
+                seat.fate = Fate::FallsBack;
+                seat.slot.falls += 1;
+                if seat.slot.falls > MOST_FALLS {
+                    seat.fate = Fate::Void;
+                    self.supervisor.fail(RunError::Cluster {
+                        what: format!(
+                            "task {} has gone back to its last commit {MOST_FALLS} times in a row",
+                            tenure.task
+                        ),
+                        reason: error.to_string(),
+                    });
+                }
+            }
+        }
+    }
+
+    fn renew_producer(&mut self) {
+        match new_producer(&*self.cluster) {
+            Ok(producer) => self.producer = producer,
+            Err(error) => self.supervisor.fail(error),
+        }
+    }
+
+    /// These are not run and not committed any more.
+    fn void(&mut self, tasks: &[Tenure]) {
+        for tenure in tasks {
+            if let Some(seat) = self.seats.get_mut(tenure) {
+                seat.fate = Fate::Void;
+            }
+        }
+    }
+
+    /// A task whose partition is not ours any more, though the event has not come yet: nothing of it counts.
+    pub(super) fn disowned(&mut self, tenure: Tenure) {
+        tracing::warn!(task = %tenure.task, "the partition is not ours any more; what was not committed is dropped");
+        self.void(&[tenure]);
+    }
+
+    /// Hands the tasks that must fall back, and are at rest, to the restorer.
+    pub(super) fn fall_back_due(&mut self) {
+        let due: Vec<Tenure> = self
+            .seats
+            .iter()
+            .filter(|(_, seat)| seat.fate == Fate::FallsBack && seat.slot.task.is_some())
+            .map(|(tenure, _)| *tenure)
+            .collect();
+        for tenure in due {
+            let Some(slot) = self.take_back(tenure) else {
+                continue;
+            };
+            let wait = match slot.falls {
+                0 => Duration::ZERO,
+                falls => (FIRST_WAIT * 2_u32.saturating_pow(falls - 1)).min(LONGEST_WAIT),
+            };
+            let not_before = self.clock.now() + wait;
+            let _ = self.restorer.send(RestorerOrder::Open {
+                slot: Box::new(slot),
+                not_before,
+            });
+        }
+    }
+}

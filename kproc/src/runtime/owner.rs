@@ -1,0 +1,386 @@
+//! The instance's member of the group: checks the topics, joins, and turns the group's events into tasks.
+//!
+//! It waits for events at all times, for that keeps the membership alive; whatever takes time is done by
+//! others. It is the first part to begin and the last to end.
+
+use std::{collections::BTreeMap, sync::Arc, time::Duration};
+
+use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
+
+use super::{
+    check::check,
+    drain::{self, Request},
+    error::RunError,
+    order::{RestorerOrder, WorkerHandle, WorkerOrder},
+    plan::Plan,
+    restore::Restore,
+    restorer::Restorer,
+    slot::{Input, Slot, TaskId, Tenure, Token},
+    spawn::Spawner,
+    status::Stop,
+    supervisor::{Supervisor, sleep_until},
+    worker::{Worker, WorkerSeed},
+};
+use crate::{
+    clock::BoxFuture,
+    cluster::{Assignment, Cluster, ClusterError, Event, Group, Isolation, JoinRequest, Member, Ownership},
+    engine::Carry,
+    record::TopicPartition,
+};
+
+/// What an owner needs to begin.
+pub(super) struct OwnerSeed {
+    pub(super) plan: Arc<Plan>,
+    pub(super) cluster: Arc<dyn Cluster>,
+    pub(super) supervisor: Supervisor,
+    pub(super) spawner: Arc<dyn Spawner>,
+    pub(super) requests: UnboundedReceiver<Request>,
+}
+
+impl OwnerSeed {
+    /// Runs the instance from its check to its end.
+    pub(super) async fn run(self) {
+        let supervisor = self.supervisor.clone();
+        supervisor.watch("the group's member", self.check_and_own()).await;
+        supervisor.board.end();
+    }
+
+    async fn check_and_own(mut self) -> Result<(), RunError> {
+        let clock = self.supervisor.clock.clone();
+        let mut stop = self.supervisor.board.stop();
+        tokio::select! { biased;
+            _ = stop.wait_for(Option::is_some) => return Ok(()),
+            checked = check(&self.plan, &*self.cluster, &*clock) => checked?,
+        }
+        let member = self.join()?;
+        let group = member.group();
+        // Dropped by each part when it has ended.
+        let (part, mut parts) = unbounded_channel::<std::convert::Infallible>();
+        let (restorer, workers) = self.spawn(&group, &part)?;
+        drop(part);
+        self.supervisor.board.running();
+        let mut owner = Owner {
+            tasks: Tasks::new(&self.plan),
+            plan: self.plan.clone(),
+            supervisor: self.supervisor.clone(),
+            restorer,
+            workers,
+        };
+        let member = owner
+            .run(member, &mut self.requests, &mut parts, &self.cluster, &group)
+            .await;
+        let Some(member) = member else { return Ok(()) };
+        let left = tokio::select! { biased;
+            left = member.leave() => left,
+            () = self.supervisor.overdue() => return Ok(()),
+        };
+        if let Err(error) = left {
+            // The others get the partitions when the session times out.
+            tracing::warn!(%error, "could not leave the group");
+        }
+        Ok(())
+    }
+
+    fn join(&self) -> Result<Box<dyn Member>, RunError> {
+        let topology = &self.plan.topology;
+        let mut topics: Vec<Arc<str>> = topology
+            .groups
+            .iter()
+            .flat_map(|group| group.inputs.iter().map(|input| topology.bound(&input.name)))
+            .collect();
+        topics.sort();
+        topics.dedup();
+        let request = JoinRequest {
+            group: topology.app.to_string(),
+            topics,
+            session_timeout: self.plan.settings.session_timeout,
+            revoke_timeout: self.plan.settings.revoke_timeout,
+            isolation: Isolation::ReadCommitted,
+            client_id: topology.app.to_string(),
+        };
+        self.cluster.join(request).map_err(|error| RunError::Cluster {
+            what: format!("cannot join the group `{}`", topology.app),
+            reason: error.to_string(),
+        })
+    }
+
+    /// Starts restorer and workers.
+    fn spawn(
+        &self,
+        group: &Arc<dyn Group>,
+        part: &UnboundedSender<std::convert::Infallible>,
+    ) -> Result<(UnboundedSender<RestorerOrder>, Vec<WorkerHandle>), RunError> {
+        let (restorer, orders) = unbounded_channel();
+        let thread = |error: std::io::Error| RunError::Thread(error.to_string());
+        let mut workers = Vec::new();
+        for number in 0..self.plan.settings.threads.max(1) {
+            let (handle, orders) = WorkerHandle::new();
+            let seed = WorkerSeed {
+                number,
+                plan: self.plan.clone(),
+                cluster: self.cluster.clone(),
+                group: group.clone(),
+                supervisor: self.supervisor.clone(),
+                orders,
+                rests: handle.rests().clone(),
+                restorer: restorer.clone(),
+            };
+            let (supervisor, part) = (self.supervisor.clone(), part.clone());
+            let name = format!("worker {number}");
+            let run = Box::new(move || -> BoxFuture<'static, ()> {
+                Box::pin(async move {
+                    let work = async { Worker::new(seed)?.run().await };
+                    supervisor.watch(&name, work).await;
+                    supervisor.board.set_idle(number, true);
+                    drop(part);
+                })
+            });
+            self.spawner
+                .spawn(format!("kproc-worker-{number}"), run)
+                .map_err(thread)?;
+            workers.push(handle);
+        }
+        let restore = Restore {
+            plan: self.plan.clone(),
+            cluster: self.cluster.clone(),
+            group: group.clone(),
+            clock: self.supervisor.clock.clone(),
+            board: self.supervisor.board.clone(),
+        };
+        let (supervisor, part, handles) = (self.supervisor.clone(), part.clone(), workers.clone());
+        let run = Box::new(move || -> BoxFuture<'static, ()> {
+            Box::pin(async move {
+                let restorer = Restorer::new(restore, orders, handles, supervisor.clone());
+                supervisor.watch("the restorer", restorer.run()).await;
+                drop(part);
+            })
+        });
+        self.spawner
+            .spawn("kproc-restorer".to_owned(), run)
+            .map_err(thread)?;
+        Ok((restorer, workers))
+    }
+}
+
+struct Owner {
+    plan: Arc<Plan>,
+    supervisor: Supervisor,
+    restorer: UnboundedSender<RestorerOrder>,
+    workers: Vec<WorkerHandle>,
+    tasks: Tasks,
+}
+
+impl Owner {
+    /// Until all other parts have ended, or the deadline of a stop has passed. Gives the member back, unless it
+    /// has failed.
+    async fn run(
+        &mut self,
+        mut member: Box<dyn Member>,
+        requests: &mut UnboundedReceiver<Request>,
+        parts: &mut UnboundedReceiver<std::convert::Infallible>,
+        cluster: &Arc<dyn Cluster>,
+        group: &Arc<dyn Group>,
+    ) -> Option<Box<dyn Member>> {
+        let supervisor = self.supervisor.clone();
+        let (clock, board) = (supervisor.clock.clone(), supervisor.board.clone());
+        let mut stop = board.stop();
+        let mut stopping: Option<Stop> = None;
+        let mut failed = false;
+        let mut commit_at = clock.now() + self.plan.settings.commit_interval;
+        let mut draining = futures_util::stream::FuturesUnordered::<BoxFuture<'static, ()>>::new();
+        loop {
+            tokio::select! { biased;
+                _ = stop.changed() => {
+                    let asked = *stop.borrow_and_update();
+                    if let Some(asked) = asked && stopping.replace(asked).is_none() {
+                        let _ = self.restorer.send(RestorerOrder::Stop(asked.deadline));
+                    }
+                }
+                None = parts.recv() => return (!failed).then_some(member),
+                () = sleep_until(&*clock, stopping.map(|stop| stop.deadline)) => {
+                    let within = stopping.map_or(Duration::ZERO, |stop| stop.within);
+                    board.set_failure(RunError::Deadline {
+                        deadline: within,
+                        what: format!("{} tasks were still being put away", board.tasks()),
+                    });
+                    return (!failed).then_some(member);
+                }
+                event = member.next_event(), if !failed => failed = self.happens(event),
+                request = requests.recv(), if !requests.is_closed() || !requests.is_empty() => match request {
+                    Some(Request::Drain(reply)) => draining.push(drain::drained(
+                        self.plan.clone(), cluster.clone(), group.clone(), clock.clone(), board.clone(),
+                        self.workers.clone(), reply,
+                    )),
+                    Some(Request::FireTimers(done)) => {
+                        self.workers.iter().for_each(|worker| worker.send(WorkerOrder::FireTimers(done.clone())));
+                    }
+                    None => requests.close(),
+                },
+                Some(()) = futures_util::StreamExt::next(&mut draining), if !draining.is_empty() => {}
+                () = clock.sleep_until(commit_at), if stopping.is_none() => {
+                    self.workers.iter().for_each(|worker| worker.send(WorkerOrder::Commit));
+                    commit_at = clock.now() + self.plan.settings.commit_interval;
+                }
+            }
+        }
+    }
+
+    /// Passes on what happened. Whether the membership is over.
+    fn happens(&mut self, event: Event) -> bool {
+        match event {
+            Event::Assigned(assignments) => {
+                for slot in self.tasks.assigned(assignments) {
+                    let not_before = Duration::ZERO;
+                    let _ = self.restorer.send(RestorerOrder::Open {
+                        slot: Box::new(slot),
+                        not_before,
+                    });
+                }
+            }
+            Event::Revoked(partitions, token) => {
+                let token = Token::new(token);
+                for tenure in self.tasks.taken(&partitions) {
+                    // A restorer that has ended has let everything go already.
+                    let _ = self.restorer.send(RestorerOrder::Revoke(tenure, token.clone()));
+                }
+            }
+            Event::Lost(partitions) => {
+                for tenure in self.tasks.taken(&partitions) {
+                    tracing::warn!(task = %tenure.task, "lost: somebody else may be processing it already");
+                    let _ = self.restorer.send(RestorerOrder::Lost(tenure));
+                }
+            }
+            Event::Failed(error) => {
+                self.membership_fails(&error);
+                return true;
+            }
+        }
+        false
+    }
+
+    fn membership_fails(&mut self, error: &ClusterError) {
+        for tenure in self.tasks.all() {
+            let _ = self.restorer.send(RestorerOrder::Lost(tenure));
+        }
+        self.supervisor.fail(RunError::Cluster {
+            what: format!("the membership of group `{}` has failed", self.plan.topology.app),
+            reason: error.to_string(),
+        });
+    }
+}
+
+/// Which partitions make which tasks. A task begins when all its partitions are here.
+struct Tasks {
+    /// Topics of the cluster: group, number of the input.
+    inputs: BTreeMap<Arc<str>, (usize, usize)>,
+    /// How many inputs each group has.
+    sizes: Vec<usize>,
+    gathering: BTreeMap<TaskId, BTreeMap<usize, Assignment>>,
+    tenures: BTreeMap<TaskId, Tenure>,
+    next: u64,
+}
+
+impl Tasks {
+    fn new(plan: &Plan) -> Self {
+        let topology = &plan.topology;
+        let mut inputs = BTreeMap::new();
+        for (group, tasks) in topology.groups.iter().enumerate() {
+            for (number, input) in tasks.inputs.iter().enumerate() {
+                inputs.insert(topology.bound(&input.name), (group, number));
+            }
+        }
+        let sizes = topology.groups.iter().map(|group| group.inputs.len()).collect();
+        Self {
+            inputs,
+            sizes,
+            gathering: BTreeMap::new(),
+            tenures: BTreeMap::new(),
+            next: 0,
+        }
+    }
+
+    fn find(&self, partition: &TopicPartition) -> Option<(TaskId, usize)> {
+        let (group, number) = *self.inputs.get(&partition.topic)?;
+        Some((
+            TaskId {
+                group,
+                partition: partition.partition,
+            },
+            number,
+        ))
+    }
+
+    /// Takes partitions; gives the tasks that are complete.
+    fn assigned(&mut self, assignments: Vec<Assignment>) -> Vec<Slot> {
+        let mut complete = Vec::new();
+        for assignment in assignments {
+            let Some((task, number)) = self.find(&assignment.partition) else {
+                tracing::warn!(partition = %assignment.partition, "assigned, but nobody reads it");
+                continue;
+            };
+            let here = self.gathering.entry(task).or_default();
+            here.insert(number, assignment);
+            if here.len() < self.sizes[task.group] {
+                continue;
+            }
+            let here = self.gathering.remove(&task).unwrap_or_default();
+            self.next += 1;
+            let tenure = Tenure {
+                task,
+                number: self.next,
+            };
+            self.tenures.insert(task, tenure);
+            let inputs = here
+                .into_values()
+                .map(
+                    |Assignment {
+                         partition,
+                         ownership,
+                         queue,
+                     }| Input {
+                        partition,
+                        ownership,
+                        queue,
+                        committed: None,
+                    },
+                )
+                .collect();
+            complete.push(Slot {
+                tenure,
+                task: None,
+                kept: Vec::new(),
+                inputs,
+                carry: Carry::default(),
+                falls: 0,
+                lease: None,
+            });
+        }
+        complete
+    }
+
+    /// Partitions are taken from us; gives the tasks that end. Those that were not complete just forget them.
+    fn taken(&mut self, partitions: &[(TopicPartition, Ownership)]) -> Vec<Tenure> {
+        let mut ended = Vec::new();
+        for (partition, ownership) in partitions {
+            let Some((task, number)) = self.find(partition) else {
+                continue;
+            };
+            if let Some(here) = self.gathering.get_mut(&task)
+                && here
+                    .get(&number)
+                    .is_some_and(|assignment| assignment.ownership == *ownership)
+            {
+                here.remove(&number);
+            } else {
+                // The partitions of one event belong together, so the task's others are in it, too.
+                ended.extend(self.tenures.remove(&task));
+            }
+        }
+        ended
+    }
+
+    fn all(&mut self) -> Vec<Tenure> {
+        self.gathering.clear();
+        std::mem::take(&mut self.tenures).into_values().collect()
+    }
+}

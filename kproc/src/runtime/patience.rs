@@ -1,0 +1,36 @@
+//! Asking again where that may help.
+
+use std::{future::Future, time::Duration};
+
+use crate::{
+    clock::Clock,
+    cluster::{ClusterErrorKind, Result},
+};
+
+const FIRST_WAIT: Duration = Duration::from_millis(50);
+const LONGEST_WAIT: Duration = Duration::from_secs(2);
+
+/// Calls `verb` until it succeeds or fails for good, or for this long. Each wait is longer than the one before.
+pub(super) async fn retried<T, F: Future<Output = Result<T>>>(
+    clock: &dyn Clock,
+    patience: Duration,
+    mut verb: impl FnMut() -> F,
+) -> Result<T> {
+    let end = clock.now().saturating_add(patience);
+    let mut wait = FIRST_WAIT;
+    loop {
+        match verb().await {
+            Err(error) if may_help(error.kind) && clock.now() < end => {
+                tracing::debug!(%error, "the cluster is asked again");
+                clock.sleep_until((clock.now() + wait).min(end)).await;
+                wait = (wait * 2).min(LONGEST_WAIT);
+            }
+            result => return result,
+        }
+    }
+}
+
+/// For questions, and for requests that do no harm twice: an answer that was lost is one to ask for again.
+fn may_help(kind: ClusterErrorKind) -> bool {
+    matches!(kind, ClusterErrorKind::Retriable | ClusterErrorKind::Unknown)
+}

@@ -1,0 +1,115 @@
+//! A task and its belongings, which pass from hand to hand: owner, restorer, worker, and back.
+
+use std::{
+    fmt,
+    sync::{Arc, Mutex},
+    time::Duration,
+};
+
+use kproc_store::Environment;
+use tokio::sync::OwnedMutexGuard;
+
+use crate::{
+    cluster::{CommittedOffset, Ownership, Queue, RevokeToken},
+    engine::{Carry, Task},
+    record::{Offset, Partition, TopicPartition},
+};
+
+/// A task's name: which group of processors, in which partition.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub(crate) struct TaskId {
+    /// The number of the group in the topology.
+    pub(crate) group: usize,
+    /// The partition.
+    pub(crate) partition: Partition,
+}
+
+impl fmt::Display for TaskId {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}_{}", self.group, self.partition)
+    }
+}
+
+/// One time that this instance has a task: it may lose the task and get it again while something of the first
+/// time is still under way. Messages about a task name its tenure.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub(super) struct Tenure {
+    pub(super) task: TaskId,
+    pub(super) number: u64,
+}
+
+/// Who may have the directories of a task open. Taken before they are opened, given back after they are closed.
+pub(super) type Lease = OwnedMutexGuard<()>;
+
+/// Held by all that must have ended before a revocation is released.
+#[derive(Clone)]
+pub(super) struct Token {
+    /// When ownership ends in any case.
+    pub(super) deadline: Duration,
+    /// Never locked: the mutex only makes it `Sync`.
+    _release: Arc<Mutex<RevokeToken>>,
+}
+
+impl Token {
+    pub(super) fn new(token: RevokeToken) -> Self {
+        Self {
+            deadline: token.deadline,
+            _release: Arc::new(Mutex::new(token)),
+        }
+    }
+}
+
+/// A task's belongings. The order of the fields is the order in which they must be dropped.
+pub(super) struct Slot {
+    pub(super) tenure: Tenure,
+    /// `None` while it runs, and before it is built.
+    pub(super) task: Option<Task>,
+    /// One for each processor that has stores; empty before they are opened.
+    pub(super) kept: Vec<Kept>,
+    /// In the order of the group's inputs.
+    pub(super) inputs: Vec<Input>,
+    /// What a fall-back has kept.
+    pub(super) carry: Carry,
+    /// Fall-backs for the cluster's sake since the last commit.
+    pub(super) falls: u32,
+    pub(super) lease: Option<Lease>,
+}
+
+/// The state of one processor in one partition.
+pub(super) struct Kept {
+    /// The processor's number in the topology.
+    pub(super) processor: usize,
+    pub(super) environment: Environment,
+    /// Where each store's changelog is, and the position that the environment corresponds to.
+    pub(super) changelogs: Vec<Changelog>,
+}
+
+/// The changelog of one store in one partition.
+pub(super) struct Changelog {
+    /// The store's number in its processor.
+    pub(super) store: usize,
+    pub(super) partition: TopicPartition,
+    /// The place after the last record that the state contains.
+    pub(super) next: Option<Offset>,
+}
+
+/// One input of a task.
+pub(super) struct Input {
+    pub(super) partition: TopicPartition,
+    pub(super) ownership: Ownership,
+    pub(super) queue: Box<dyn Queue>,
+    /// The last commit.
+    pub(super) committed: Option<CommittedOffset>,
+}
+
+impl Slot {
+    /// Puts the environments away in good order. What cannot be closed well is checked when it is opened next.
+    pub(super) fn close(mut self) {
+        self.task = None;
+        for kept in self.kept.drain(..) {
+            if let Err(error) = kept.environment.close() {
+                tracing::warn!(task = %self.tenure.task, %error, "state was not closed well");
+            }
+        }
+    }
+}

@@ -1,0 +1,263 @@
+//! What an instance is doing, for whoever asks: the handle, the command line, health checks.
+
+use std::{
+    collections::BTreeMap,
+    sync::{Mutex, MutexGuard, PoisonError},
+    time::Duration,
+};
+
+use tokio::sync::watch;
+
+use super::{error::RunError, slot::Tenure};
+use crate::record::Partition;
+
+/// What an application is doing.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Status {
+    /// All in one word.
+    pub state: RunState,
+    /// Its tasks, ordered by group and partition.
+    pub tasks: Vec<TaskStatus>,
+    /// What went wrong first.
+    pub failure: Option<RunError>,
+}
+
+/// An application's state.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum RunState {
+    /// Topics are being checked and the group is being joined.
+    Starting,
+    /// It works, or waits for partitions or records.
+    Running,
+    /// It works, and some of its tasks are still restoring their state.
+    Restoring,
+    /// It was asked to stop, or has failed, and is putting its tasks away.
+    Stopping,
+    /// It has stopped as it was asked to.
+    Stopped,
+    /// It has stopped because of a failure.
+    Failed,
+}
+
+/// What a task is doing.
+#[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct TaskStatus {
+    /// The number of its group of processors.
+    pub group: usize,
+    /// Its partition.
+    pub partition: Partition,
+    /// What it is doing.
+    pub phase: TaskPhase,
+}
+
+/// What a task is doing.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum TaskPhase {
+    /// Its state is being opened and brought up to date.
+    Restoring {
+        /// Changelog records passed so far.
+        done: u64,
+        /// How many there were to pass when it began; 0 while that is not known.
+        total: u64,
+    },
+    /// It is processed by the worker of this number.
+    Running {
+        /// The worker.
+        worker: usize,
+    },
+}
+
+/// A request to stop.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Stop {
+    /// How much time was given.
+    pub(super) within: Duration,
+    /// When it is over (monotonic).
+    pub(super) deadline: Duration,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Life {
+    Starting,
+    Running,
+    Ended,
+}
+
+struct Inner {
+    life: Life,
+    tasks: BTreeMap<Tenure, TaskPhase>,
+    failure: Option<RunError>,
+    /// Workers that have nothing to do.
+    idle: Vec<bool>,
+}
+
+/// The status, as the parts of an instance write it, and the two signals that all of them watch: stop, ended.
+pub(super) struct Board {
+    inner: Mutex<Inner>,
+    changes: watch::Sender<u64>,
+    stop: watch::Sender<Option<Stop>>,
+    ended: watch::Sender<bool>,
+}
+
+impl Board {
+    pub(super) fn new(workers: usize) -> Self {
+        let inner = Inner {
+            life: Life::Starting,
+            tasks: BTreeMap::new(),
+            failure: None,
+            idle: vec![false; workers],
+        };
+        Self {
+            inner: Mutex::new(inner),
+            changes: watch::Sender::new(0),
+            stop: watch::Sender::new(None),
+            ended: watch::Sender::new(false),
+        }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Inner> {
+        // Each use leaves it whole; and a status must be had after a panic, above all.
+        self.inner.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn change(&self, change: impl FnOnce(&mut Inner)) {
+        change(&mut self.lock());
+        self.changes.send_modify(|version| *version += 1);
+    }
+
+    pub(super) fn status(&self) -> Status {
+        let inner = self.lock();
+        let restoring = || {
+            inner
+                .tasks
+                .values()
+                .any(|phase| matches!(phase, TaskPhase::Restoring { .. }))
+        };
+        let state = match inner.life {
+            Life::Ended if inner.failure.is_some() => RunState::Failed,
+            Life::Ended => RunState::Stopped,
+            _ if self.stop.borrow().is_some() => RunState::Stopping,
+            Life::Starting => RunState::Starting,
+            Life::Running if restoring() => RunState::Restoring,
+            Life::Running => RunState::Running,
+        };
+        let task = |(tenure, phase): (&Tenure, &TaskPhase)| TaskStatus {
+            group: tenure.task.group,
+            partition: tenure.task.partition,
+            phase: *phase,
+        };
+        Status {
+            state,
+            tasks: inner.tasks.iter().map(task).collect(),
+            failure: inner.failure.clone(),
+        }
+    }
+
+    /// Sees every change of the status.
+    pub(super) fn changes(&self) -> watch::Receiver<u64> {
+        self.changes.subscribe()
+    }
+
+    pub(super) fn running(&self) {
+        self.change(|inner| inner.life = Life::Running);
+    }
+
+    pub(super) fn task(&self, tenure: Tenure, phase: TaskPhase) {
+        self.change(|inner| {
+            inner.tasks.insert(tenure, phase);
+        });
+    }
+
+    pub(super) fn gone(&self, tenure: Tenure) {
+        self.change(|inner| {
+            inner.tasks.remove(&tenure);
+        });
+    }
+
+    pub(super) fn set_idle(&self, worker: usize, idle: bool) {
+        self.lock().idle[worker] = idle;
+    }
+
+    pub(super) fn all_idle(&self) -> bool {
+        self.lock().idle.iter().all(|idle| *idle)
+    }
+
+    /// How many tasks there are, those that are being restored included.
+    pub(super) fn tasks(&self) -> usize {
+        self.lock().tasks.len()
+    }
+
+    /// Records a failure, if it is the first.
+    pub(super) fn set_failure(&self, error: RunError) {
+        self.change(|inner| {
+            inner.failure.get_or_insert(error);
+        });
+    }
+
+    /// Asks all parts to stop. The nearest deadline counts.
+    pub(super) fn ask_stop(&self, stop: Stop) {
+        self.stop.send_if_modified(|asked| {
+            let nearer = asked.is_none_or(|asked| stop.deadline < asked.deadline);
+            if nearer {
+                *asked = Some(stop);
+            }
+            nearer
+        });
+        self.changes.send_modify(|version| *version += 1);
+    }
+
+    /// The request to stop, and later ones with nearer deadlines.
+    pub(super) fn stop(&self) -> watch::Receiver<Option<Stop>> {
+        self.stop.subscribe()
+    }
+
+    /// All is over.
+    pub(super) fn end(&self) {
+        self.change(|inner| {
+            inner.life = Life::Ended;
+            inner.tasks.clear();
+        });
+        self.ended.send_replace(true);
+    }
+
+    pub(super) fn ended(&self) -> watch::Receiver<bool> {
+        self.ended.subscribe()
+    }
+
+    /// How it ended.
+    pub(super) fn outcome(&self) -> Result<(), RunError> {
+        self.lock().failure.clone().map_or(Ok(()), Err)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_first_failure_and_the_nearest_deadline_count() {
+        let board = Board::new(1);
+        assert_eq!(board.status().state, RunState::Starting);
+        board.running();
+        let stop = |seconds| {
+            let within = Duration::from_secs(seconds);
+            Stop {
+                within,
+                deadline: within,
+            }
+        };
+        board.ask_stop(stop(5));
+        board.ask_stop(stop(9));
+        assert_eq!(*board.stop().borrow(), Some(stop(5)));
+        board.set_failure(RunError::Task("first".into()));
+        board.set_failure(RunError::Task("second".into()));
+        assert_eq!(board.status().state, RunState::Stopping);
+        board.end();
+        assert_eq!(board.status().state, RunState::Failed);
+        assert_eq!(board.outcome(), Err(RunError::Task("first".into())));
+    }
+}

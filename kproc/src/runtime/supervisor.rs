@@ -1,0 +1,98 @@
+//! A failure is never silent: whatever fails ends up here, in the log, in the status, and in `wait()`.
+
+use std::{any::Any, future::Future, panic::AssertUnwindSafe, sync::Arc, time::Duration};
+
+use futures_util::FutureExt;
+
+use super::{
+    error::RunError,
+    status::{Board, Stop},
+};
+use crate::clock::Clock;
+
+/// What each part of an instance has at hand to say that something failed.
+#[derive(Clone)]
+pub(super) struct Supervisor {
+    pub(super) board: Arc<Board>,
+    pub(super) clock: Arc<dyn Clock>,
+    /// How long a stop after a failure may take.
+    pub(super) stop_deadline: Duration,
+}
+
+impl Supervisor {
+    /// Records the failure and stops the instance. What can be committed still is.
+    #[cold]
+    pub(super) fn fail(&self, error: RunError) {
+        tracing::error!(%error, "the application stops");
+        self.board.set_failure(error);
+        self.stop(self.stop_deadline);
+    }
+
+    /// Stops the instance within this time.
+    pub(super) fn stop(&self, within: Duration) {
+        self.board.ask_stop(Stop {
+            within,
+            deadline: self.clock.now().saturating_add(within),
+        });
+    }
+
+    /// Something did not end in time: a failure if the instance is to stop. Otherwise it was only to give a
+    /// partition away, and whoever gets it does the work again.
+    pub(super) fn late(&self, what: &str) {
+        let stop = *self.board.stop().borrow();
+        tracing::warn!(
+            what,
+            "not everything ended in time; it is done again by whoever comes next"
+        );
+        if let Some(stop) = stop {
+            self.board.set_failure(RunError::Deadline {
+                deadline: stop.within,
+                what: what.to_owned(),
+            });
+        }
+    }
+
+    /// Runs a part of the instance. If it fails or panics, the instance stops.
+    pub(super) async fn watch(&self, part: &str, future: impl Future<Output = Result<(), RunError>>) {
+        let error = match AssertUnwindSafe(future).catch_unwind().await {
+            Ok(Ok(())) => return,
+            Ok(Err(error)) => error,
+            Err(panic) => RunError::Panic {
+                part: part.to_owned(),
+                message: message(&*panic),
+            },
+        };
+        self.fail(error);
+    }
+
+    /// Resolves once a stop was asked for and its deadline has passed.
+    pub(super) fn overdue(&self) -> impl Future<Output = ()> + 'static {
+        let mut stop = self.board.stop();
+        let clock = self.clock.clone();
+        async move {
+            loop {
+                let asked = *stop.borrow_and_update();
+                tokio::select! { biased;
+                    // The board lives as long as any part, so the sender is there.
+                    _ = stop.changed() => {}
+                    () = sleep_until(&*clock, asked.map(|stop| stop.deadline)) => return,
+                }
+            }
+        }
+    }
+}
+
+/// Sleeps until then; for ever, if there is no then.
+pub(super) async fn sleep_until(clock: &dyn Clock, due: Option<Duration>) {
+    match due {
+        Some(due) => clock.sleep_until(due).await,
+        None => std::future::pending().await,
+    }
+}
+
+/// What a panic says.
+pub(super) fn message(panic: &(dyn Any + Send)) -> String {
+    let text = panic.downcast_ref::<&str>().map(|text| (*text).to_owned());
+    text.or_else(|| panic.downcast_ref::<String>().cloned())
+        .unwrap_or_else(|| "no message".to_owned())
+}

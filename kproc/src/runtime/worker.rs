@@ -1,0 +1,495 @@
+//! Processes tasks: takes what their queues have, lets them run, and looks after them when they come to rest.
+//!
+//! A task moves into the future of its activation and comes back at rest, so the worker borrows nothing while
+//! its handlers wait. Queues and environments stay in the worker's seat: dropping a waiting handler loses the
+//! task and nothing else.
+
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    panic::{AssertUnwindSafe, catch_unwind},
+    sync::Arc,
+    task::{Context, Poll},
+    time::Duration,
+};
+
+use futures_util::{
+    StreamExt,
+    future::{AbortHandle, Abortable},
+    stream::FuturesUnordered,
+};
+use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender};
+
+use super::{
+    error::RunError,
+    order::{RestorerOrder, Rests, WorkerOrder},
+    plan::{Plan, Share},
+    ready::Ready,
+    seat::{Activity, Fate, Rested, Seat, Uncommitted},
+    slot::{Slot, Tenure},
+    status::{Board, TaskPhase},
+    supervisor::{Supervisor, message, sleep_until},
+};
+use crate::{
+    clock::{BoxFuture, Clock},
+    cluster::{Cluster, ClusterErrorKind, Group, Producer, ProducerOptions},
+    engine::{Attached, Failure, Next, Pause, Task},
+    record::Offset,
+};
+
+/// What a worker needs to begin.
+pub(super) struct WorkerSeed {
+    pub(super) number: usize,
+    pub(super) plan: Arc<Plan>,
+    pub(super) cluster: Arc<dyn Cluster>,
+    pub(super) group: Arc<dyn Group>,
+    pub(super) supervisor: Supervisor,
+    pub(super) orders: UnboundedReceiver<WorkerOrder>,
+    pub(super) rests: Rests,
+    pub(super) restorer: UnboundedSender<RestorerOrder>,
+}
+
+/// See the module.
+pub(super) struct Worker {
+    pub(super) number: usize,
+    pub(super) plan: Arc<Plan>,
+    pub(super) cluster: Arc<dyn Cluster>,
+    pub(super) group: Arc<dyn Group>,
+    pub(super) clock: Arc<dyn Clock>,
+    pub(super) board: Arc<Board>,
+    pub(super) supervisor: Supervisor,
+    orders: UnboundedReceiver<WorkerOrder>,
+    pub(super) rests: Rests,
+    pub(super) restorer: UnboundedSender<RestorerOrder>,
+    pub(super) producer: Box<dyn Producer>,
+    // Tasks before their seats: a task must be dropped before its environments are.
+    pub(super) running: FuturesUnordered<BoxFuture<'static, Rested>>,
+    /// Came to rest while the worker was busy with a verb.
+    pub(super) rested: Vec<Rested>,
+    pub(super) seats: BTreeMap<Tenure, Seat>,
+    ready: Arc<Ready>,
+}
+
+/// Whether a worker goes on.
+enum Flow {
+    Continue,
+    End,
+}
+
+impl Worker {
+    pub(super) fn new(seed: WorkerSeed) -> Result<Self, RunError> {
+        let WorkerSeed {
+            number,
+            plan,
+            cluster,
+            group,
+            supervisor,
+            orders,
+            rests,
+            restorer,
+        } = seed;
+        let producer = new_producer(&*cluster)?;
+        Ok(Self {
+            number,
+            plan,
+            cluster,
+            group,
+            clock: supervisor.clock.clone(),
+            board: supervisor.board.clone(),
+            supervisor,
+            orders,
+            rests,
+            restorer,
+            producer,
+            seats: BTreeMap::new(),
+            running: FuturesUnordered::new(),
+            rested: Vec::new(),
+            ready: Arc::default(),
+        })
+    }
+
+    /// Works until it is told to stop, or until nobody is left to tell it.
+    pub(super) async fn run(mut self) -> Result<(), RunError> {
+        loop {
+            for rested in std::mem::take(&mut self.rested) {
+                self.comes_to_rest(rested).await;
+            }
+            self.commit_due().await;
+            self.fall_back_due();
+            let idle = self.running.is_empty() && self.ready.is_empty() && self.orders.is_empty();
+            self.board.set_idle(self.number, idle);
+            let wake_at = self.wake_at();
+            tokio::select! { biased;
+                order = self.orders.recv() => match order {
+                    Some(order) => if let Flow::End = self.obey(order).await { return Ok(()) },
+                    None => return Ok(()),
+                },
+                Some(rested) = self.running.next(), if !self.running.is_empty() => self.rested.push(rested),
+                tasks = self.ready.wait() => self.look(&tasks),
+                () = sleep_until(&*self.clock, wake_at) => self.wake(),
+            }
+        }
+    }
+
+    async fn obey(&mut self, order: WorkerOrder) -> Flow {
+        self.board.set_idle(self.number, false);
+        match order {
+            WorkerOrder::Take(slot) => self.take(*slot),
+            WorkerOrder::Revoke(tenure, token) => self.revoke(tenure, token).await,
+            WorkerOrder::Lost(tenure) => self.lost(tenure).await,
+            WorkerOrder::Commit => {
+                for seat in self.seats.values_mut() {
+                    if seat.uncommitted == Uncommitted::Something || !seat.at_rest() {
+                        seat.uncommitted = Uncommitted::Due;
+                    }
+                }
+            }
+            WorkerOrder::FireTimers(done) => {
+                for seat in self.seats.values_mut() {
+                    seat.fire_due = Some(done.clone());
+                }
+                let tasks: Vec<Tenure> = self.seats.keys().copied().collect();
+                for tenure in tasks {
+                    self.fire(tenure);
+                }
+            }
+            WorkerOrder::Stop(deadline) => {
+                let tasks: Vec<Tenure> = self.seats.keys().copied().collect();
+                self.close(tasks, deadline).await;
+                return Flow::End;
+            }
+        }
+        Flow::Continue
+    }
+
+    /// Takes a restored task: builds it and starts it.
+    fn take(&mut self, mut slot: Slot) {
+        let tenure = slot.tenure;
+        let task = catch_unwind(AssertUnwindSafe(|| self.build(&mut slot)));
+        let task = task.unwrap_or_else(|panic| {
+            let part = format!("task {}: making its processors", tenure.task);
+            Err(RunError::Panic {
+                part,
+                message: message(&*panic),
+            })
+        });
+        let task = match task {
+            Ok(task) => task,
+            Err(error) => {
+                slot.close();
+                self.board.gone(tenure);
+                self.supervisor.fail(error);
+                return;
+            }
+        };
+        slot.task = Some(task);
+        let rest = self.rests.add(tenure);
+        let known = vec![(None, None); slot.inputs.len()];
+        let seat = Seat {
+            slot,
+            rest,
+            activation: None,
+            started: false,
+            unfinished: true,
+            wake_at: None,
+            known,
+            uncommitted: Uncommitted::Nothing,
+            sent: false,
+            fate: Fate::GoesOn,
+            fire_due: None,
+            firing: None,
+        };
+        self.seats.insert(tenure, seat);
+        self.board
+            .task(tenure, TaskPhase::Running { worker: self.number });
+        self.activate(tenure, Activity::Start);
+    }
+
+    fn build(&self, slot: &mut Slot) -> Result<Task, RunError> {
+        let id = slot.tenure.task;
+        let carry = std::mem::take(&mut slot.carry);
+        let mut task = Task::new(
+            &self.plan.topology,
+            id.group,
+            id.partition,
+            &self.plan.settings.task,
+            carry,
+        );
+        for kept in &slot.kept {
+            let processor = kept.processor;
+            for store in 0..self.plan.topology.processors[processor].stores.len() {
+                let buffer = kept.environment.buffer(store, task.marks()).map_err(|error| {
+                    let name = self.plan.topology.processors[processor].name.to_string();
+                    RunError::State {
+                        task: id.to_string(),
+                        processor: name,
+                        reason: error.to_string(),
+                    }
+                })?;
+                task.attach(Attached {
+                    processor,
+                    store,
+                    buffer,
+                });
+            }
+        }
+        for input in &slot.inputs {
+            if let Some(committed) = &input.committed {
+                task.restore_time(&committed.metadata);
+            }
+        }
+        Ok(task)
+    }
+
+    /// Looks what there is to do for these tasks.
+    fn look(&mut self, tasks: &BTreeSet<Tenure>) {
+        for &tenure in tasks {
+            self.look_at(tenure);
+        }
+    }
+
+    fn look_at(&mut self, tenure: Tenure) {
+        let share = self.share();
+        let Some(seat) = self.seats.get_mut(&tenure) else {
+            return;
+        };
+        if seat.fate != Fate::GoesOn || !seat.started || !seat.at_rest() {
+            return;
+        }
+        let Some(task) = seat.slot.task.as_mut() else {
+            return;
+        };
+        seat.rest.clear();
+        if !self.orders.is_empty() {
+            // Whoever gave the order asked for rest, perhaps just before it was cleared.
+            self.ready.add(tenure);
+            return;
+        }
+        let mut go = seat.unfinished || task.wake_at().is_some_and(|due| due <= self.clock.now());
+        let waker = self.ready.waker(tenure);
+        for (number, input) in seat.slot.inputs.iter_mut().enumerate() {
+            if task.wants(number) {
+                match input
+                    .queue
+                    .poll_batch(&mut Context::from_waker(&waker), share.batch)
+                {
+                    Poll::Ready(Ok(batch)) => {
+                        if batch.remaining() > 0 {
+                            task.feed(number, batch);
+                        } else {
+                            // Only markers or gaps; there may be more behind them.
+                            self.ready.add(tenure);
+                        }
+                        go = true;
+                    }
+                    Poll::Ready(Err(error)) => {
+                        seat.fate = Fate::Failed;
+                        self.supervisor
+                            .fail(unreadable(&input.partition, input.queue.position(), &error));
+                        return;
+                    }
+                    Poll::Pending => {}
+                }
+            }
+            let known = (input.queue.position(), input.queue.known_end());
+            if known != seat.known[number] {
+                seat.known[number] = known;
+                task.known(number, known.0, known.1);
+                go = true;
+            }
+        }
+        if go {
+            self.activate(tenure, Activity::Run);
+        } else {
+            seat.wake_at = task.wake_at();
+        }
+    }
+
+    fn share(&self) -> Share {
+        let topology = &self.plan.topology;
+        let inputs = topology
+            .groups
+            .iter()
+            .map(|group| group.inputs.len())
+            .max()
+            .unwrap_or(1);
+        let tasks = self.board.tasks();
+        Share::of(self.plan.settings.memory, tasks, tasks * inputs)
+    }
+
+    /// Sends a task away to do something; it comes back at rest.
+    pub(super) fn activate(&mut self, tenure: Tenure, activity: Activity) {
+        let budget = self.share().task;
+        let Some(seat) = self.seats.get_mut(&tenure) else {
+            return;
+        };
+        let Some(mut task) = seat.slot.task.take() else {
+            return;
+        };
+        seat.unfinished = false;
+        seat.wake_at = None;
+        let started = seat.started || matches!(activity, Activity::Start);
+        let (rest, clock) = (seat.rest.clone(), self.clock.clone());
+        let (abort, registration) = AbortHandle::new_pair();
+        seat.activation = Some(abort);
+        let away = async move {
+            let result = match activity {
+                Activity::Start => task.start(&*clock).await.map(|()| Pause::Asked),
+                Activity::Run => task.run(&rest, budget, &*clock).await,
+                Activity::Stop => task.stop(&*clock).await.map(|()| Pause::Asked),
+            };
+            (task, result)
+        };
+        self.running.push(Box::pin(async move {
+            match Abortable::new(away, registration).await {
+                Ok((task, result)) => Rested {
+                    tenure,
+                    task: Some(task),
+                    result,
+                    started,
+                },
+                Err(_) => Rested {
+                    tenure,
+                    task: None,
+                    result: Ok(Pause::Starved),
+                    started,
+                },
+            }
+        }));
+    }
+
+    /// A task is back: what it sent goes to the producer.
+    pub(super) async fn comes_to_rest(&mut self, rested: Rested) {
+        let Rested {
+            tenure,
+            task,
+            result,
+            started,
+        } = rested;
+        let Some(seat) = self.seats.get_mut(&tenure) else {
+            return;
+        };
+        seat.activation = None;
+        seat.slot.task = task;
+        let Some(task) = seat.slot.task.as_mut() else {
+            return;
+        };
+        seat.uncommitted = seat.uncommitted.max(Uncommitted::Something);
+        seat.started = started;
+        match result {
+            Ok(pause) => {
+                if matches!(pause, Pause::Commit | Pause::Full) || task.commit_requested() {
+                    seat.uncommitted = Uncommitted::Due;
+                }
+                seat.unfinished = pause != Pause::Starved;
+                if pause == Pause::Starved {
+                    seat.firing = None;
+                }
+                seat.wake_at = task.wake_at();
+            }
+            Err(failure) => self.fails(tenure, &failure),
+        }
+        self.produce(tenure).await;
+        self.ready.add(tenure);
+        self.fire(tenure);
+    }
+
+    /// A handler has failed, and its policy has the last word.
+    fn fails(&mut self, tenure: Tenure, failure: &Failure) {
+        let Some(seat) = self.seats.get_mut(&tenure) else {
+            return;
+        };
+        match failure.next {
+            Next::Stop => {
+                seat.fate = Fate::Failed;
+                self.supervisor.fail(RunError::Task(failure.to_string()));
+            }
+            Next::FallBack => {
+                tracing::warn!(task = %tenure.task, %failure, "the task goes back to its last commit");
+                seat.fate = Fate::FallsBack;
+            }
+        }
+    }
+
+    /// Hands what a resting task has sent to the producer.
+    async fn produce(&mut self, tenure: Tenure) {
+        let Some(seat) = self.seats.get_mut(&tenure) else {
+            return;
+        };
+        let Some(task) = seat.slot.task.as_mut() else {
+            return;
+        };
+        if matches!(seat.fate, Fate::FallsBack | Fate::Void) || task.outbox().is_empty() {
+            return;
+        }
+        seat.sent = true;
+        if let Err(error) = self.producer.send(task.outbox()).await {
+            self.production_fails(&[tenure], &error);
+        }
+    }
+
+    /// Has the wall-clock timers of a resting task fired at its next run, if that was asked for.
+    fn fire(&mut self, tenure: Tenure) {
+        let Some(seat) = self.seats.get_mut(&tenure) else {
+            return;
+        };
+        let Some(task) = seat.slot.task.as_mut() else {
+            return;
+        };
+        if seat.started
+            && let Some(done) = seat.fire_due.take()
+            && seat.fate == Fate::GoesOn
+        {
+            task.fire_wall_timers();
+            seat.firing = Some(done);
+            seat.unfinished = true;
+            self.ready.add(tenure);
+        }
+    }
+
+    fn wake_at(&self) -> Option<Duration> {
+        self.seats
+            .values()
+            .filter(|seat| seat.fate == Fate::GoesOn && seat.at_rest())
+            .filter_map(|seat| seat.wake_at)
+            .min()
+    }
+
+    /// Looks at the tasks whose time has come.
+    fn wake(&mut self) {
+        let now = self.clock.now();
+        for (tenure, seat) in &mut self.seats {
+            if seat.wake_at.is_some_and(|due| due <= now) {
+                seat.wake_at = None;
+                self.ready.add(*tenure);
+            }
+        }
+    }
+}
+
+pub(super) fn new_producer(cluster: &dyn Cluster) -> Result<Box<dyn Producer>, RunError> {
+    cluster
+        .producer(ProducerOptions::default())
+        .map_err(|error| RunError::Cluster {
+            what: "cannot make a producer".into(),
+            reason: error.to_string(),
+        })
+}
+
+fn unreadable(
+    partition: &crate::TopicPartition,
+    position: Option<Offset>,
+    error: &crate::cluster::ClusterError,
+) -> RunError {
+    let position = position.map_or_else(|| "its start".to_owned(), |offset| format!("offset {offset}"));
+    let cure = match error.kind {
+        ClusterErrorKind::OffsetOutOfRange => {
+            ". The records that come next were deleted before they were processed: set the group's offset to go on \
+             without them"
+        }
+        _ => "",
+    };
+    RunError::Cluster {
+        what: format!("cannot read {partition} from {position}"),
+        reason: format!("{error}{cure}"),
+    }
+}

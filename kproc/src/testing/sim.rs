@@ -1,0 +1,43 @@
+//! The embedded cluster on the seeded executor: messages take a while, requests outlive their futures, readers
+//! get as much as chance will have it.
+
+use std::time::Duration;
+
+use super::exec::{Crew, SimClock};
+use crate::{
+    cluster::embedded::{Driver, Job},
+    runtime::{Seed, Spawner},
+};
+
+/// Readers get no more at once than this, for small batches end in more places.
+const LARGEST_BATCH: u64 = 32;
+
+impl Driver for SimClock {
+    fn run_at(&self, due: Duration, job: Job) {
+        self.schedule(due, job);
+    }
+
+    fn latency(&self) -> Option<Duration> {
+        self.delay()
+    }
+
+    fn batch_size(&self, max: usize) -> usize {
+        match self.chance(LARGEST_BATCH) {
+            Some(chance) => max.min(chance as usize + 1),
+            None => max,
+        }
+    }
+}
+
+/// Spawns the parts of an instance as one crew.
+pub(crate) struct SimSpawner {
+    pub(crate) clock: SimClock,
+    pub(crate) crew: Crew,
+}
+
+impl Spawner for SimSpawner {
+    fn spawn(&self, _: String, seed: Seed) -> std::io::Result<()> {
+        self.clock.spawn(self.crew, seed);
+        Ok(())
+    }
+}
