@@ -218,7 +218,7 @@ pub(crate) fn split_at_commas(tokens: TokenStream) -> Vec<TokenStream> {
 pub(crate) fn stray(helper: Helper, item: &TokenStream) -> TokenStream {
     let message = match helper.place() {
         Place::Field => helper.misplaced(),
-        _ => format!(
+        Place::Method => format!(
             "`#[{}]` only has a meaning inside an impl block marked `#[processor]`: add `#[processor]` above the `impl`",
             helper.name()
         ),

@@ -20,7 +20,7 @@ use proc_macro::TokenStream;
 /// Marks a processor.
 #[proc_macro_attribute]
 pub fn processor(options: TokenStream, item: TokenStream) -> TokenStream {
-    pipeline::expand(options.into(), item.into()).into()
+    pipeline::expand(&options.into(), &item.into()).into()
 }
 
 /// State.

@@ -105,7 +105,7 @@ impl Trigger {
 
 impl Declared {
     /// The model of a struct marked `#[processor(options)]`.
-    pub(crate) fn of(options: TokenStream, item: &mut DeriveInput, errors: &mut Errors) -> Self {
+    pub(crate) fn of(options: &TokenStream, item: &mut DeriveInput, errors: &mut Errors) -> Self {
         let StructOptions { krate, name } = StructOptions::read(options, errors);
         for found in attributes::take(&mut item.attrs, krate.as_ref()) {
             errors.at(found.span(), found.helper.misplaced());
@@ -189,7 +189,7 @@ fn store(marks: &[Found], ident: &Ident, errors: &mut Errors) -> Option<StoreFie
 
 impl Handled {
     /// The model of an impl block marked `#[processor(options)]`.
-    pub(crate) fn of(options: TokenStream, block: &mut ImplBlock, errors: &mut Errors) -> Self {
+    pub(crate) fn of(options: &TokenStream, block: &mut ImplBlock, errors: &mut Errors) -> Self {
         let ImplOptions { krate, sends } = ImplOptions::read(options, errors);
         for found in attributes::take(&mut block.attrs, krate.as_ref()) {
             errors.at(found.span(), found.helper.misplaced());

@@ -23,13 +23,13 @@ enum Half {
 }
 
 /// The whole expansion of `#[processor(options)] item`.
-pub(crate) fn expand(options: TokenStream, item: TokenStream) -> TokenStream {
+pub(crate) fn expand(options: &TokenStream, item: &TokenStream) -> TokenStream {
     match half.parse2(item.clone()) {
         Ok(Half::Struct) => on_struct(options, item),
         Ok(Half::Impl) => on_impl(options, item),
         Ok(Half::Other) | Err(_) => {
             let mut errors = Errors::default();
-            errors.on(first_line(&item), check::WRONG_ITEM);
+            errors.on(first_line(item), check::WRONG_ITEM);
             with_errors(item, &errors)
         }
     }
@@ -52,17 +52,17 @@ fn half(input: ParseStream<'_>) -> syn::Result<Half> {
     Ok(half)
 }
 
-fn on_struct(options: TokenStream, tokens: TokenStream) -> TokenStream {
+fn on_struct(options: &TokenStream, tokens: &TokenStream) -> TokenStream {
     let mut errors = Errors::default();
     let Some(mut item) = errors.ok(syn::parse2::<DeriveInput>(tokens.clone())) else {
         return with_errors(tokens, &errors);
     };
     let declared = Declared::of(options, &mut item, &mut errors);
     let state = expand::state::expand(&declared);
-    with_errors(quote!(#item #state), &errors)
+    with_errors(&quote!(#item #state), &errors)
 }
 
-fn on_impl(options: TokenStream, tokens: TokenStream) -> TokenStream {
+fn on_impl(options: &TokenStream, tokens: &TokenStream) -> TokenStream {
     let mut errors = Errors::default();
     let Some(mut block) = errors.ok(syn::parse2::<ImplBlock>(tokens.clone())) else {
         return with_errors(tokens, &errors);
@@ -76,11 +76,11 @@ fn on_impl(options: TokenStream, tokens: TokenStream) -> TokenStream {
             ),
         );
         strip(&mut block);
-        return with_errors(block.into_token_stream(), &errors);
+        return with_errors(&block.into_token_stream(), &errors);
     }
     let handled = Handled::of(options, &mut block, &mut errors);
     let processor = expand::handlers::expand(&handled);
-    with_errors(quote!(#block #processor), &errors)
+    with_errors(&quote!(#block #processor), &errors)
 }
 
 /// Takes all our attributes from a block that is no processor's.
@@ -94,7 +94,7 @@ fn strip(block: &mut ImplBlock) {
 }
 
 /// The user's item always comes out, whatever is wrong with it: else everything that uses it would fail, too.
-fn with_errors(item: TokenStream, errors: &Errors) -> TokenStream {
+fn with_errors(item: &TokenStream, errors: &Errors) -> TokenStream {
     let errors = errors.to_compile_errors();
     quote!(#item #errors)
 }

@@ -94,6 +94,7 @@ impl<E: std::error::Error + Send + Sync + 'static> From<E> for Error {
 #[diagnostic::on_unimplemented(
     message = "a handler returns `()` or `Result<()>`, not `{Self}`",
     label = "not the result of a handler",
+    note = "a handler that is to be awaited is an `async fn`; one that returns a future is not",
     note = "the error may be anything that turns into a boxed error: `kproc::Error`, `anyhow::Error`, your own"
 )]
 pub trait Outcome {

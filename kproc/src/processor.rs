@@ -2,7 +2,8 @@
 
 use std::{borrow::Cow, future::Future, time::Duration};
 
-use kproc_store::{Store, Timestamp, codec::Codec};
+pub use kproc_store::Store;
+use kproc_store::{Timestamp, codec::Codec};
 
 use crate::{
     Context, Record, Result, Topic,

@@ -2,7 +2,7 @@
 
 use proc_macro2::{Ident, TokenStream, TokenTree};
 use quote::{ToTokens, quote, quote_spanned};
-use syn::{Generics, parse_quote_spanned, spanned::Spanned};
+use syn::{Attribute, Generics, parse_quote_spanned, spanned::Spanned};
 
 use super::{Krate, ends, locate};
 use crate::model::{Declared, Field, StoreField};
@@ -26,21 +26,23 @@ pub(crate) fn expand(declared: &Declared) -> TokenStream {
     let stores = fields
         .iter()
         .filter_map(|field| Some(store(field, field.store.as_ref()?, krate)));
-    let probes: Vec<_> = fields
+    let probes = fields
         .iter()
         .filter(|field| field.store.is_none())
-        .map(|field| probe(field, krate))
-        .collect();
+        .map(|field| probe(field, krate));
+    let (cfgs, probes): (Vec<_>, Vec<_>) = probes.unzip();
     let import = (!probes.is_empty()).then(|| quote!(use #k::NoStore as _;));
-    // In a generic struct a constant of its own cannot name the parameters; one inside a function can.
+    // A constant is checked at once, but cannot name the struct's parameters. One inside a function can, and is
+    // checked when the function is compiled for actual types.
     let (outside, inside) = if declared.generics.params.is_empty() {
-        (quote!(#import #(#probes)*), quote!())
+        (quote!(#(#(#cfgs)* const _: () = #probes;)*), quote!())
     } else {
-        (quote!(#import), quote!(#(#probes)*))
+        (quote!(), quote!(#(#(#cfgs)* const { #probes };)*))
     };
     quote! {
         #(#conditions)*
         const _: () = {
+            #import
             #outside
             #[automatically_derived]
             impl #impl_generics #k::State for #ident #type_generics #where_clause {
@@ -79,7 +81,7 @@ fn store(field: &Field, store: &StoreField, krate: Krate<'_>) -> TokenStream {
 }
 
 /// Refuses a store that is not marked: nobody would open it.
-fn probe(field: &Field, krate: Krate<'_>) -> TokenStream {
+fn probe<'a>(field: &'a Field, krate: Krate<'_>) -> (&'a [Attribute], TokenStream) {
     let Field {
         conditions,
         ident,
@@ -91,10 +93,8 @@ fn probe(field: &Field, krate: Krate<'_>) -> TokenStream {
     let message = format!(
         "field `{ident}` is a store without `#[state]`: it would never open. Write `#[state]` above it"
     );
-    quote_spanned! {first=>
-        #(#conditions)*
-        const _: () = #k::core::assert!(!#k::Probe::<#ty>::IS_STORE, #message);
-    }
+    let check = quote_spanned!(first=> #k::core::assert!(!#k::Probe::<#ty>::IS_STORE, #message));
+    (conditions.as_slice(), check)
 }
 
 /// The struct's generics, and that fields whose types depend on them are stores: so the bounds that make them

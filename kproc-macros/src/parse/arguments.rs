@@ -25,7 +25,7 @@ pub(crate) struct StructOptions {
 }
 
 impl StructOptions {
-    pub(crate) fn read(tokens: TokenStream, errors: &mut Errors) -> Self {
+    pub(crate) fn read(tokens: &TokenStream, errors: &mut Errors) -> Self {
         let mut options = Self::default();
         let owner = Owner {
             name: "processor",
@@ -33,7 +33,7 @@ impl StructOptions {
             elsewhere: IMPL_OPTIONS,
             side: "the impl block",
         };
-        each(&owner, &tokens, errors, |value, errors| match value.name() {
+        each(&owner, tokens, errors, |value, errors| match value.name() {
             "crate" => options.krate = value.path(errors),
             _ => options.name = value.string(errors),
         });
@@ -49,7 +49,7 @@ pub(crate) struct ImplOptions {
 }
 
 impl ImplOptions {
-    pub(crate) fn read(tokens: TokenStream, errors: &mut Errors) -> Self {
+    pub(crate) fn read(tokens: &TokenStream, errors: &mut Errors) -> Self {
         let mut options = Self::default();
         let owner = Owner {
             name: "processor",
@@ -57,7 +57,7 @@ impl ImplOptions {
             elsewhere: STRUCT_OPTIONS,
             side: "the struct",
         };
-        each(&owner, &tokens, errors, |value, errors| match value.name() {
+        each(&owner, tokens, errors, |value, errors| match value.name() {
             "crate" => options.krate = value.path(errors),
             _ => options.sends = value.topics(errors),
         });
@@ -306,7 +306,7 @@ pub(crate) fn each(
             // A trailing comma, or nothing at all.
             None if number == last => continue,
             None => {
-                errors.on(tokens, "an option is missing between two commas");
+                errors.on(tokens, "an option is missing before a comma");
                 continue;
             }
             Some(TokenTree::Ident(ident)) => ident,

@@ -133,4 +133,8 @@ macro_rules! main {
                 .main()
         }
     };
+    () => {
+        ::core::compile_error!("an application has one processor at least: `kproc::main!(Totals);`");
+        fn main() {}
+    };
 }

@@ -1,0 +1,3 @@
+//! A program has at least one processor.
+
+kproc::main!();

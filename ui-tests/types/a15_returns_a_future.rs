@@ -1,0 +1,24 @@
+//! A handler that shall be awaited is an `async fn`.
+
+use kproc::prelude::*;
+
+const WORDS: Topic<String, i64> = Topic::new("words");
+
+#[processor]
+#[derive(Default)]
+struct Totals {
+    #[state]
+    totals: Table<String, i64>,
+}
+
+#[processor]
+impl Totals {
+    #[on_message(WORDS)]
+    fn add(&mut self, _word: &str, _n: i64) -> impl Future<Output = Result<()>> {
+        std::future::ready(Ok(()))
+    }
+}
+
+fn main() {
+    let _ = kproc::App::new("app").processor::<Totals>();
+}

@@ -1,0 +1,24 @@
+//! The impl block lacks its half.
+
+use kproc::prelude::*;
+
+const WORDS: Topic<String, i64> = Topic::new("words");
+
+#[processor]
+#[derive(Default)]
+struct Totals {
+    #[state]
+    totals: Table<String, i64>,
+}
+
+impl Totals {
+    fn add(&mut self, _word: &str, _n: i64) {
+        let _ = &self.totals;
+    }
+}
+
+fn main() {
+    let _ = kproc::App::new("app").processor::<Totals>();
+    Totals::default().add("", 1);
+    let _ = WORDS;
+}

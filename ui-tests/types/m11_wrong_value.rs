@@ -1,0 +1,22 @@
+//! The handler takes another value than the topic holds.
+
+use kproc::prelude::*;
+
+const WORDS: Topic<String, i64> = Topic::new("words");
+
+#[processor]
+#[derive(Default)]
+struct Totals {
+    #[state]
+    totals: Table<String, i64>,
+}
+
+#[processor]
+impl Totals {
+    #[on_message(WORDS)]
+    fn add(&mut self, _word: &str, _n: u64) {}
+}
+
+fn main() {
+    let _ = kproc::App::new("app").processor::<Totals>();
+}

@@ -1,0 +1,3 @@
+//! `main!` takes processors.
+
+kproc::main!(String);

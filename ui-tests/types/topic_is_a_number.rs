@@ -1,0 +1,22 @@
+//! Something that is no topic.
+
+use kproc::prelude::*;
+
+const WORDS: u64 = 3;
+
+#[processor]
+#[derive(Default)]
+struct Totals {
+    #[state]
+    totals: Table<String, i64>,
+}
+
+#[processor]
+impl Totals {
+    #[on_message(WORDS)]
+    fn add(&mut self, _word: &str, _n: i64) {}
+}
+
+fn main() {
+    let _ = kproc::App::new("app").processor::<Totals>();
+}
