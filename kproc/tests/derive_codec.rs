@@ -92,7 +92,7 @@ fn postcard_lends_from_the_record() {
 
 #[derive(Debug, PartialEq, Serialize, Deserialize, Codec)]
 #[codec(json)]
-struct Line<'a, 'b> {
+struct Line<'a, 'b: 'a> {
     left: &'a str,
     right: &'b str,
 }
@@ -249,6 +249,35 @@ fn a10_names_of_the_prelude_may_be_taken() {
         <a10_shadows::Shadowed<'_> as Codec>::decode(&bytes).unwrap().b,
         b"x"
     );
+}
+
+#[derive(Debug, PartialEq, Serialize, Deserialize, Codec)]
+#[codec(json)]
+struct Note<'a> {
+    #[serde(borrow)]
+    text: Cow<'a, str>,
+    by: &'a str,
+}
+
+#[test]
+fn json_lends_text_without_escapes() {
+    let bytes = br#"{"text":"plain","by":"me"}"#;
+    assert!(matches!(
+        <Note<'_> as Codec>::decode(bytes).unwrap().text,
+        Cow::Borrowed("plain")
+    ));
+    let bytes = br#"{"text":"two\nlines","by":"me"}"#;
+    assert_eq!(<Note<'_> as Codec>::decode(bytes).unwrap().text, "two\nlines");
+    let error = <Note<'_> as Codec>::decode(br#"{"text":"","by":"a\tb"}"#)
+        .unwrap_err()
+        .to_string();
+    assert!(
+        error.starts_with("json: ") && error.contains("borrowed string"),
+        "{error}"
+    );
+    // Feeding it from a text form meets the same limit before the record is written, not in the handler.
+    let text = serde_json::json!({"text": "", "by": "a\tb"});
+    assert!(<Note<'_> as Codec>::from_text(&text, &mut Vec::new()).is_err());
 }
 
 #[test]

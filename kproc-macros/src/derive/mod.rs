@@ -138,6 +138,50 @@ mod tests {
     }
 
     #[test]
+    fn a02_odd_arguments_are_errors_and_never_panics() {
+        for odd in [
+            "r#async",
+            "-1",
+            "()",
+            "1.5",
+            "json(",
+            "[json]",
+            "json::<T>",
+            "crate = ",
+            "crate = <T>::X",
+            "=",
+            "::",
+        ] {
+            let Ok(odd) = odd.parse::<TokenStream>() else {
+                continue;
+            };
+            assert!(
+                !errors(quote!(
+                    #[codec(#odd)]
+                    struct A;
+                ))
+                .is_empty(),
+                "{odd}"
+            );
+            assert!(
+                !errors(quote!(
+                    #[codec(json, #odd)]
+                    struct A;
+                ))
+                .is_empty(),
+                "{odd}"
+            );
+        }
+        assert!(
+            codec(quote!(
+                fn a() {}
+            ))
+            .to_string()
+            .contains("compile_error")
+        );
+    }
+
+    #[test]
     fn names_are_exact() {
         assert_eq!(
             errors(quote!(

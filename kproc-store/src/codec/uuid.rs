@@ -26,7 +26,7 @@ impl Codec for Uuid {
         if bytes.len() != TEXT {
             return Err(DecodeError::size("uuid", "36 bytes of text", bytes.len()));
         }
-        // At this length the parser takes no form but the one with hyphens… and the one in braces is longer.
+        // At this length the parser takes the form with hyphens and no other.
         Uuid::try_parse_ascii(bytes).map_err(|error| DecodeError::new("uuid", error))
     }
 
