@@ -15,13 +15,14 @@ use super::{
     plan::Plan,
     restore::Restore,
     restorer::Restorer,
-    slot::{Input, Slot, TaskId, Tenure, Token},
+    slot::{Input, Slot, Tenure, Token},
     spawn::Spawner,
     status::Stop,
     supervisor::{Supervisor, sleep_until},
     worker::{Worker, WorkerSeed},
 };
 use crate::{
+    TaskId,
     clock::BoxFuture,
     cluster::{Assignment, Cluster, ClusterError, Event, Group, Isolation, JoinRequest, Member, Ownership},
     engine::Carry,

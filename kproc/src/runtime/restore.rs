@@ -13,10 +13,11 @@ use super::{
     error::RunError,
     patience::retried,
     plan::Plan,
-    slot::{Changelog, Kept, Slot, TaskId, Tenure},
+    slot::{Changelog, Kept, Slot, Tenure},
     status::{Board, TaskPhase},
 };
 use crate::{
+    TaskId,
     clock::Clock,
     cluster::{Cluster, ClusterError, ClusterErrorKind, Group, Isolation, OffsetCommit, Reader, SeekTo},
     processor::Start,

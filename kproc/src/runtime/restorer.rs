@@ -9,10 +9,10 @@ use super::{
     error::RunError,
     order::{RestorerOrder, WorkerHandle, WorkerOrder},
     restore::Restore,
-    slot::{Lease, Slot, TaskId, Tenure, Token},
+    slot::{Lease, Slot, Tenure, Token},
     supervisor::Supervisor,
 };
-use crate::clock::BoxFuture;
+use crate::{TaskId, clock::BoxFuture};
 
 /// More restores at a time gain nothing: they share the network and the disk.
 const AT_A_TIME: usize = 16;

@@ -1,7 +1,6 @@
 //! A task and its belongings, which pass from hand to hand: owner, restorer, worker, and back.
 
 use std::{
-    fmt,
     sync::{Arc, Mutex},
     time::Duration,
 };
@@ -10,25 +9,11 @@ use kproc_store::Environment;
 use tokio::sync::OwnedMutexGuard;
 
 use crate::{
+    TaskId,
     cluster::{CommittedOffset, Ownership, Queue, RevokeToken},
     engine::{Carry, Task},
-    record::{Offset, Partition, TopicPartition},
+    record::{Offset, TopicPartition},
 };
-
-/// A task's name: which group of processors, in which partition.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub(crate) struct TaskId {
-    /// The number of the group in the topology.
-    pub(crate) group: usize,
-    /// The partition.
-    pub(crate) partition: Partition,
-}
-
-impl fmt::Display for TaskId {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{}_{}", self.group, self.partition)
-    }
-}
 
 /// One time that this instance has a task: it may lose the task and get it again while something of the first
 /// time is still under way. Messages about a task name its tenure.

@@ -1,0 +1,318 @@
+//! What the runtime's tests are made of: a world with a cluster, instances in it, a processor that counts.
+
+use std::{
+    collections::BTreeMap,
+    sync::{Arc, Mutex},
+    time::Duration,
+};
+
+use tempfile::TempDir;
+
+use crate::{
+    Clock, Context, Headers, Offset, Partition, Processor, Record, Result, Table, Topic, TopicPartition,
+    cluster::{
+        Cluster, Isolation, NewTopic, Reader,
+        embedded::{EmbeddedCluster, EmbeddedConnection, EmbeddedOptions},
+    },
+    outbox::{Outbox, RawRecord},
+    processor::{Declare, Start, StoreOptions},
+    runtime::{Plan, RunError, Running, Settings, start},
+    testing::{
+        exec::{Crew, Executor, SimClock},
+        sim::SimSpawner,
+    },
+    topology::{Factory, Topology, factory},
+};
+
+pub(super) const WORDS: Topic<String, i64> = Topic::new("words");
+pub(super) const COUNTS: Topic<String, i64> = Topic::new("counts");
+pub(super) const APP: &str = "app";
+pub(super) const CHANGELOG: &str = "app-count-totals-changelog";
+
+/// Who has processed what, in order: instance, partition, offset.
+#[derive(Clone, Default)]
+pub(super) struct Diary(Arc<Mutex<Vec<(u64, Partition, Offset)>>>);
+
+impl Diary {
+    pub(super) fn lines(&self) -> Vec<(u64, Partition, Offset)> {
+        self.0.lock().unwrap().clone()
+    }
+
+    /// The offsets of a partition in the order in which they were processed.
+    pub(super) fn offsets(&self, partition: u32) -> Vec<u64> {
+        let lines = self.lines();
+        let lines = lines.iter().filter(|line| line.1 == Partition::new(partition));
+        lines.map(|line| line.2.get()).collect()
+    }
+}
+
+/// What a handler does besides counting.
+pub(super) type Whim = Arc<dyn Fn(&Record<'_>) -> Result<()> + Send + Sync>;
+
+/// Counts the records of each key, and sends each new count.
+pub(super) struct Count {
+    totals: Table<String, i64>,
+    instance: u64,
+    diary: Diary,
+    /// Where to wait in the middle of a record, now and then.
+    clock: Option<SimClock>,
+    whim: Option<Whim>,
+}
+
+impl Processor for Count {
+    fn name() -> std::borrow::Cow<'static, str> {
+        "count".into()
+    }
+
+    fn declare(&mut self, to: &mut dyn Declare) {
+        to.input(0, &WORDS, Start::Earliest);
+        to.output(&COUNTS);
+        to.store("totals", StoreOptions::default(), &mut self.totals);
+    }
+
+    async fn process(&mut self, ctx: &mut Context<'_>, record: &Record<'_>) -> Result<()> {
+        let key = std::str::from_utf8(record.key.unwrap_or_default())?;
+        let count = self.totals.get(key)?.unwrap_or_default() + 1;
+        if let Some(clock) = &self.clock
+            && clock.random() % 4 == 0
+        {
+            clock.point("in a handler").await;
+        }
+        self.totals.put(key, &count)?;
+        ctx.send(&COUNTS, &key, &count)?;
+        if let Some(whim) = &self.whim {
+            whim(record)?;
+        }
+        self.diary
+            .0
+            .lock()
+            .unwrap()
+            .push((self.instance, record.partition, record.offset));
+        Ok(())
+    }
+}
+
+/// An instance of the application.
+pub(super) struct Instance {
+    pub(super) crew: Crew,
+    pub(super) connection: Arc<EmbeddedConnection>,
+    pub(super) running: Running,
+    /// The directory of its state.
+    pub(super) slot: &'static str,
+}
+
+/// A cluster and what lives in it.
+pub(super) struct World {
+    pub(super) executor: Executor,
+    pub(super) cluster: EmbeddedCluster,
+    pub(super) diary: Diary,
+    pub(super) directory: TempDir,
+    instances: u64,
+}
+
+impl World {
+    /// With these topics, by names and numbers of partitions.
+    pub(super) fn new(executor: Executor, topics: &[(&str, u32)]) -> Self {
+        let clock = Arc::new(executor.clock().clone());
+        let cluster = EmbeddedCluster::new(clock, EmbeddedOptions { auto_create: None });
+        let directory = tempfile::tempdir().unwrap();
+        let mut world = Self {
+            executor,
+            cluster,
+            diary: Diary::default(),
+            directory,
+            instances: 0,
+        };
+        for (name, partitions) in topics {
+            world.create(name, *partitions, &[]);
+        }
+        world
+    }
+
+    /// With the topics of [`Count`], of four partitions.
+    pub(super) fn of_words(executor: Executor) -> Self {
+        Self::new(executor, &[("words", 4), ("counts", 4)])
+    }
+
+    pub(super) fn create(&mut self, name: &str, partitions: u32, config: &[(&str, &str)]) {
+        let config = config
+            .iter()
+            .map(|(name, value)| ((*name).to_owned(), (*value).to_owned()));
+        let topic = NewTopic {
+            name: name.into(),
+            partitions,
+            config: config.collect(),
+        };
+        let mut admin = self.cluster.connect().admin().unwrap();
+        let created = self
+            .executor
+            .run_until(admin.create(vec![topic]))
+            .unwrap()
+            .unwrap();
+        assert!(created.iter().all(std::result::Result::is_ok), "{created:?}");
+    }
+
+    pub(super) fn clock(&self) -> SimClock {
+        self.executor.clock().clone()
+    }
+
+    /// The settings of an instance whose state is in `slot`.
+    pub(super) fn settings(&self, slot: &str) -> Settings {
+        let mut settings = Settings::new(self.directory.path().join(slot));
+        settings.threads = 2;
+        settings.commit_interval = Duration::from_millis(100);
+        settings.session_timeout = Duration::from_secs(1);
+        settings.revoke_timeout = Duration::from_secs(5);
+        settings.store.map_size = 1 << 20;
+        settings
+    }
+
+    pub(super) fn counter(&self, instance: u64, whim: Option<Whim>) -> Factory {
+        let (diary, clock) = (self.diary.clone(), self.clock());
+        factory(move || Count {
+            totals: Table::default(),
+            instance,
+            diary: diary.clone(),
+            clock: Some(clock.clone()),
+            whim: whim.clone(),
+        })
+    }
+
+    /// Starts an instance that counts.
+    pub(super) fn start(&mut self, slot: &'static str) -> Instance {
+        let settings = self.settings(slot);
+        self.start_with(slot, settings, None)
+    }
+
+    pub(super) fn start_with(
+        &mut self,
+        slot: &'static str,
+        settings: Settings,
+        whim: Option<Whim>,
+    ) -> Instance {
+        let counter = self.counter(self.instances + 1, whim);
+        self.start_app(slot, settings, vec![counter])
+    }
+
+    pub(super) fn start_app(
+        &mut self,
+        slot: &'static str,
+        settings: Settings,
+        factories: Vec<Factory>,
+    ) -> Instance {
+        self.instances += 1;
+        let crew = Crew(self.instances);
+        let connection = self.cluster.connect();
+        let running = start(
+            Plan {
+                topology: Arc::new(Topology::build(APP, factories, BTreeMap::new()).unwrap()),
+                settings,
+            },
+            connection.clone(),
+            Arc::new(self.clock()),
+            &(Arc::new(SimSpawner {
+                clock: self.clock(),
+                crew,
+            }) as _),
+        )
+        .unwrap();
+        Instance {
+            crew,
+            connection,
+            running,
+            slot,
+        }
+    }
+
+    /// The process dies: first its link, then its futures.
+    pub(super) fn crash(&mut self, instance: &Instance) {
+        instance.connection.sever();
+        self.executor.kill(instance.crew);
+    }
+
+    /// Stops an instance in good order.
+    pub(super) fn stop(&mut self, instance: &Instance) -> std::result::Result<(), RunError> {
+        instance.running.shutdown(Duration::from_secs(20));
+        let result = self
+            .executor
+            .run_until(instance.running.wait())
+            .expect("it hangs");
+        // Its last futures may end after the last word.
+        self.executor.settle();
+        assert_eq!(self.executor.alive(instance.crew), 0, "something is left of it");
+        result
+    }
+
+    /// Waits until everything is processed and committed.
+    pub(super) fn drain(&mut self, instance: &Instance) {
+        self.executor
+            .run_until(instance.running.drained())
+            .expect("it hangs")
+            .unwrap();
+    }
+
+    /// Writes a record.
+    pub(super) fn write(&self, topic: &str, partition: u32, key: &str, value: i64) {
+        append(&self.cluster, topic, partition, key, value);
+    }
+
+    /// The records of a partition.
+    pub(super) fn read(&mut self, topic: &str, partition: u32) -> Vec<(String, Option<i64>)> {
+        let mut reader = self.cluster.connect().reader(Isolation::ReadCommitted).unwrap();
+        let place = TopicPartition::new(topic, Partition::new(partition));
+        self.executor
+            .run_until(read_all(&mut *reader, place))
+            .expect("it hangs")
+    }
+
+    /// The last value of each key of a topic.
+    pub(super) fn last_values(&mut self, topic: &str, partitions: u32) -> BTreeMap<String, i64> {
+        let mut values = BTreeMap::new();
+        for partition in 0..partitions {
+            for (key, value) in self.read(topic, partition) {
+                values.insert(key, value.unwrap());
+            }
+        }
+        values
+    }
+}
+
+pub(super) fn append(cluster: &EmbeddedCluster, topic: &str, partition: u32, key: &str, value: i64) {
+    let mut outbox = Outbox::default();
+    outbox.push_raw(
+        &Arc::from(topic),
+        &RawRecord {
+            partition: Some(Partition::new(partition)),
+            timestamp: Some(crate::Timestamp::from_millis(value)),
+            key: Some(key.as_bytes()),
+            value: Some(&value.to_be_bytes()),
+            ..RawRecord::default()
+        },
+    );
+    cluster.append(&mut outbox).unwrap();
+}
+
+async fn read_all(reader: &mut dyn Reader, place: TopicPartition) -> Vec<(String, Option<i64>)> {
+    let end = reader.watermarks(place.clone()).await.unwrap().stable;
+    let mut at = Offset::ZERO;
+    let mut rows = Vec::new();
+    while at < end {
+        let mut read = reader
+            .read(place.clone(), at, 1000, Duration::ZERO)
+            .await
+            .unwrap();
+        while let Some(record) = read.batch.record(0, place.partition) {
+            let _: Headers<'_> = record.headers;
+            let key = String::from_utf8(record.key.unwrap().to_vec()).unwrap();
+            rows.push((
+                key,
+                record
+                    .value
+                    .map(|value| i64::from_be_bytes(value.try_into().unwrap())),
+            ));
+            read.batch.advance();
+        }
+        at = read.next;
+    }
+    rows
+}
