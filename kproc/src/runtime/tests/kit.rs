@@ -114,7 +114,13 @@ impl World {
     /// With these topics, by names and numbers of partitions.
     pub(super) fn new(executor: Executor, topics: &[(&str, u32)]) -> Self {
         let clock = Arc::new(executor.clock().clone());
-        let cluster = EmbeddedCluster::new(clock, EmbeddedOptions { auto_create: None });
+        let cluster = EmbeddedCluster::new(
+            clock,
+            EmbeddedOptions {
+                auto_create: None,
+                ..EmbeddedOptions::default()
+            },
+        );
         let directory = tempfile::tempdir().unwrap();
         let mut world = Self {
             executor,
