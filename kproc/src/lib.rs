@@ -37,7 +37,7 @@ pub use kproc_store::{
 
 pub use kproc_macros::{Codec, every, on_message, on_schedule, on_start, on_stop, processor, state};
 
-pub use app::App;
+pub use app::{App, Demo, Feed, Results};
 pub use batch::Batch;
 pub use clock::{Clock, SystemClock};
 pub use config::Settings;

@@ -1,12 +1,13 @@
 //! What a task has sent since it was last handed to the producer: one buffer of bytes, a mark per record.
 
+mod bindings;
 mod topics;
 
 use std::{fmt, sync::Arc};
 
 use kproc_store::codec::{Codec, EncodeError};
 
-pub(crate) use self::topics::Bindings;
+pub(crate) use self::bindings::Bindings;
 use self::topics::Topics;
 use crate::{
     record::{Headers, Partition, Timestamp, encode_header},

@@ -101,7 +101,7 @@ impl Topology {
             app: Arc::from(app),
             groups: group(&processors),
             processors,
-            bindings: Arc::new(bindings),
+            bindings: Arc::new(Bindings::new(bindings)),
         };
         let mistakes = check::mistakes(&topology);
         if mistakes.is_empty() {

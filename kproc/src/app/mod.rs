@@ -3,11 +3,23 @@
 //! What may be here: what a program says before anything runs. How it then runs is `runtime`'s; the command
 //! line is `cli`'s.
 
-use std::{process::ExitCode, sync::Arc};
+mod demo;
+mod feed;
+mod plan;
+
+use std::{path::PathBuf, sync::Arc};
+
+pub(crate) use demo::each_record;
+pub use demo::{Demo, Results};
+pub use feed::Feed;
+pub(crate) use plan::plan;
 
 use crate::{
-    Processor, Topic, cli,
+    Processor, Topic,
+    clock::SystemClock,
+    cluster::Cluster,
     config::Settings,
+    runtime::{self, RunError, Running, Spawner, Threads},
     topology::{Factory, factory},
 };
 
@@ -41,6 +53,8 @@ pub struct App {
     pub(crate) about: Option<String>,
     pub(crate) factories: Vec<Factory>,
     pub(crate) settings: Settings,
+    pub(crate) cluster: Option<Arc<dyn Cluster>>,
+    pub(crate) demo: Option<Demo>,
 }
 
 impl App {
@@ -52,6 +66,8 @@ impl App {
             about: None,
             factories: Vec::new(),
             settings: Settings::default(),
+            cluster: None,
+            demo: None,
         }
     }
 
@@ -91,11 +107,54 @@ impl App {
         self
     }
 
-    /// Does what the command line says; see `--help`. For use as the whole of `main`.
-    pub fn main(self) -> ExitCode {
-        cli::main(self, std::env::args_os())
+    /// Runs on this cluster, whatever the settings say of brokers. For tests and for programs that bring a
+    /// cluster of their own, such as an [embedded one](crate::cluster::embedded).
+    pub fn on(mut self, cluster: Arc<dyn Cluster>) -> Self {
+        self.cluster = Some(cluster);
+        self
+    }
+
+    /// States that the program is a demonstration: started without saying more, it runs by itself.
+    pub fn demo(mut self, demo: Demo) -> Self {
+        self.demo = Some(demo);
+        self
+    }
+
+    /// Starts the application on threads of its own and returns at once, with a handle on it.
+    ///
+    /// Settings are those of the program alone: flags, variables and files are [`main`](App::main)'s.
+    pub fn start(self) -> Result<Running, RunError> {
+        let topology = Arc::new(self.topology(&self.settings)?);
+        let Some(cluster) = self.cluster else {
+            return Err(RunError::Check(vec![
+                "there is no cluster to run on, and this version of kproc cannot connect to Kafka yet: give the \
+                 application a cluster with `App::on`"
+                    .to_owned(),
+            ]));
+        };
+        let directory = self
+            .settings
+            .state_dir
+            .clone()
+            .unwrap_or_else(|| PathBuf::from(DEFAULT_STATE_DIR));
+        let clock = Arc::new(SystemClock::new());
+        let threads: Arc<dyn Spawner> = Arc::new(Threads);
+        runtime::start(
+            plan(topology, &self.settings, directory),
+            cluster,
+            clock,
+            &threads,
+        )
+    }
+
+    /// Runs the application until somebody stops it from inside, or it fails. Blocks the thread.
+    pub fn run(self) -> Result<(), RunError> {
+        self.start()?.wait_blocking()
     }
 }
+
+/// Where state is kept if the settings name no directory; the application's id is a directory in it.
+pub(crate) const DEFAULT_STATE_DIR: &str = "kproc-state";
 
 /// The `main` of a program that consists of these processors.
 ///

@@ -4,39 +4,67 @@
 //! Records go to standard output, everything else to standard error.
 
 mod args;
+mod describe;
+mod dump;
+mod embedded;
+mod failure;
+mod feed;
+mod lag;
+mod lines;
+mod log;
+mod output;
+mod progress;
+mod run;
 mod settings;
+mod signal;
+mod topics;
 
-use std::{ffi::OsString, process::ExitCode};
+use std::{ffi::OsString, io::Write, process::ExitCode};
 
+use self::{args::Action, failure::Failure};
 use crate::app::App;
 
-/// The command line or the settings are wrong.
-const USAGE: u8 = 2;
+impl App {
+    /// Does what the command line says; see `--help`. For use as the whole of `main`.
+    pub fn main(self) -> ExitCode {
+        let id = self.id.clone();
+        match main(self, std::env::args_os()) {
+            Ok(()) => ExitCode::SUCCESS,
+            Err(failure) => {
+                // Nobody may be reading; the exit code says it, too.
+                let _ = writeln!(std::io::stderr(), "{id}: {failure}");
+                ExitCode::from(failure.code)
+            }
+        }
+    }
+}
 
-/// Does what `args` say.
-pub(crate) fn main(app: App, args: impl IntoIterator<Item = OsString>) -> ExitCode {
+fn main(app: App, args: impl IntoIterator<Item = OsString>) -> Result<(), Failure> {
     let (action, matches) = match args::parse(app.command(), args) {
         Ok(parsed) => parsed,
+        // `--help` and `--version` come as errors, too.
+        Err(error) if !error.use_stderr() => return output::print(&error.render().to_string(), false),
         Err(error) => {
-            // `--help` and `--version` come as errors, too. Nobody may be reading: that is no failure.
-            let _ = error.print();
-            return if error.use_stderr() {
-                ExitCode::from(USAGE)
-            } else {
-                ExitCode::SUCCESS
-            };
+            let text = error.render().to_string();
+            return Err(Failure::usage(text.trim_start_matches("error: ").trim_end()));
         }
     };
-    let settings = match settings::settings(app.settings.clone(), &matches, variables()) {
-        Ok(settings) => settings,
-        Err(error) => {
-            eprintln!("error: {error}");
-            return ExitCode::from(USAGE);
+    let settings = settings::settings(app.settings.clone(), &matches, variables()).map_err(Failure::usage)?;
+    log::set_up(&settings, matches.get_count("verbose"))?;
+    match action {
+        Action::Run(args) => run::run(app, &settings, &args),
+        Action::Topology => output::print(
+            &describe::topology(&app.topology(&settings).map_err(Failure::usage)?),
+            false,
+        ),
+        Action::Topics => output::print(
+            &describe::topics(&app.topology(&settings).map_err(Failure::usage)?),
+            false,
+        ),
+        Action::StateList | Action::StateGet { .. } | Action::StateScan { .. } => {
+            Err(Failure::usage("looking into state is not in this build yet"))
         }
-    };
-    let _ = (action, settings);
-    eprintln!("error: this build of kproc has no runtime");
-    ExitCode::FAILURE
+    }
 }
 
 /// The environment, as far as it is text.

@@ -18,5 +18,5 @@ pub use properties::Properties;
 pub use table::{LogFormat, Processing, Settings};
 pub use value::{Size, parse_duration};
 
-pub(crate) use layers::{Layers, Origin};
+pub(crate) use layers::{Layers, Origin, did_you_mean, nearest};
 pub(crate) use table::{Setting, TABLE};

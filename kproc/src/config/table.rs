@@ -81,7 +81,7 @@ settings! {
     /// How many threads process records. By default one per processor core.
     threads: usize = std::thread::available_parallelism().map_or(1, usize::from);
     /// Where local state is kept: a directory on a local disk, one per running process. By default
-    /// `kproc-state/<application>`; with `--embedded` a temporary directory.
+    /// `kproc-state`; with `--embedded` a temporary directory.
     state_dir: Option<PathBuf> = None;
     /// What a failure may do to results: `at_least_once` may count a record twice after a crash.
     processing: Processing = Processing::AtLeastOnce;

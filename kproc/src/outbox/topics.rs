@@ -4,11 +4,8 @@ use std::{collections::BTreeMap, sync::Arc};
 
 use kproc_store::codec::Codec;
 
-use super::TopicId;
+use super::{Bindings, TopicId};
 use crate::topic::{AnyTopic, Topic};
-
-/// Names of topics in the cluster by their names in the program, where they differ.
-pub(crate) type Bindings = BTreeMap<Arc<str>, Arc<str>>;
 
 #[derive(Default)]
 pub(super) struct Topics {
@@ -75,6 +72,7 @@ impl Topics {
             return *number;
         }
         let topic = topic.any();
+        self.bindings.note(&topic);
         let name = topic.name.clone();
         let target = self.bindings.get(&name).unwrap_or(&name).clone();
         let number = self.add(target, Some(topic));

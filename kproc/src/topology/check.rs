@@ -177,7 +177,7 @@ impl Mistakes {
     }
 
     fn check_bindings(&mut self, topology: &Topology) {
-        for (name, target) in &*topology.bindings {
+        for (name, target) in topology.bindings.iter() {
             if let Some(problem) = name_problem(target.as_bytes()) {
                 self.add(format_args!(
                     "topic `{name}` is bound to {target:?}, but {problem}"

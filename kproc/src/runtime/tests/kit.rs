@@ -114,13 +114,7 @@ impl World {
     /// With these topics, by names and numbers of partitions.
     pub(super) fn new(executor: Executor, topics: &[(&str, u32)]) -> Self {
         let clock = Arc::new(executor.clock().clone());
-        let cluster = EmbeddedCluster::new(
-            clock,
-            EmbeddedOptions {
-                auto_create: None,
-                ..EmbeddedOptions::default()
-            },
-        );
+        let cluster = EmbeddedCluster::new(clock, EmbeddedOptions { auto_create: None });
         let directory = tempfile::tempdir().unwrap();
         let mut world = Self {
             executor,

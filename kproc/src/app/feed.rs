@@ -1,0 +1,128 @@
+//! The way into topics for whoever feeds an application: a demonstration, or the command line.
+
+use std::{collections::BTreeMap, mem, sync::Arc};
+
+use tokio::sync::mpsc;
+
+use crate::{
+    Error, Payload, Result, SendError, Timestamp, Topic,
+    codec::Codec,
+    outbox::{Outbox, RawRecord},
+    topology::Topology,
+};
+
+/// Writes records to topics, ahead of the application. It lives on a thread of its own, from which records
+/// leave in large pieces.
+pub struct Feed {
+    topology: Arc<Topology>,
+    /// Names in the cluster by names in the program, of topics that were written to.
+    bound: BTreeMap<Box<str>, Arc<str>>,
+    piece: Outbox,
+    pieces: mpsc::Sender<Outbox>,
+    key: Vec<u8>,
+    value: Vec<u8>,
+}
+
+/// A piece has so many bytes, or so many records.
+const PIECE_BYTES: usize = 1 << 20;
+const PIECE_RECORDS: usize = 1 << 14;
+/// So many pieces may wait.
+const WAITING: usize = 4;
+
+#[allow(clippy::needless_pass_by_value, reason = "payloads are references, or `Null`")]
+impl Feed {
+    /// A feed, and the end at which its pieces arrive.
+    pub(crate) fn new(topology: Arc<Topology>) -> (Self, mpsc::Receiver<Outbox>) {
+        let (pieces, arrivals) = mpsc::channel(WAITING);
+        let (piece, bound) = (Outbox::default(), BTreeMap::new());
+        (
+            Self {
+                topology,
+                bound,
+                piece,
+                pieces,
+                key: Vec::new(),
+                value: Vec::new(),
+            },
+            arrivals,
+        )
+    }
+
+    /// Writes a record without a timestamp of its own: it gets the time at which it is written.
+    pub fn send<K: Codec, V: Codec>(
+        &mut self,
+        topic: &Topic<K, V>,
+        key: impl Payload<K>,
+        value: impl Payload<V>,
+    ) -> Result<()> {
+        self.write(topic, &key, &value, None)
+    }
+
+    /// Writes a record with this timestamp.
+    pub fn send_at<K: Codec, V: Codec>(
+        &mut self,
+        timestamp: Timestamp,
+        topic: &Topic<K, V>,
+        key: impl Payload<K>,
+        value: impl Payload<V>,
+    ) -> Result<()> {
+        self.write(topic, &key, &value, Some(timestamp))
+    }
+
+    fn write<K: Codec, V: Codec>(
+        &mut self,
+        topic: &Topic<K, V>,
+        key: &impl Payload<K>,
+        value: &impl Payload<V>,
+        timestamp: Option<Timestamp>,
+    ) -> Result<()> {
+        let (mut key_bytes, mut value_bytes) = (mem::take(&mut self.key), mem::take(&mut self.value));
+        key_bytes.clear();
+        value_bytes.clear();
+        let written = key
+            .write(&mut key_bytes)
+            .and_then(|key| Ok((key, value.write(&mut value_bytes)?)));
+        let (has_key, has_value) = written.map_err(|error| SendError::Encode {
+            topic: topic.name().to_owned(),
+            error,
+        })?;
+        let record = RawRecord {
+            partition: None,
+            timestamp,
+            key: has_key.then_some(&key_bytes),
+            value: has_value.then_some(&value_bytes),
+            headers: &[],
+        };
+        self.push(topic.name(), &record)?;
+        (self.key, self.value) = (key_bytes, value_bytes);
+        Ok(())
+    }
+
+    /// Writes a record of bytes to the topic of this name in the program.
+    pub(crate) fn push(&mut self, topic: &str, record: &RawRecord<'_>) -> Result<()> {
+        if !self.bound.contains_key(topic) {
+            self.bound.insert(topic.into(), self.topology.bound(topic));
+        }
+        self.piece.push_raw(&self.bound[topic], record);
+        if self.piece.bytes() >= PIECE_BYTES || self.piece.len() >= PIECE_RECORDS {
+            self.hand_over()?;
+        }
+        Ok(())
+    }
+
+    /// Hands over what is left.
+    pub(crate) fn finish(mut self) -> Result<()> {
+        if self.piece.is_empty() {
+            Ok(())
+        } else {
+            self.hand_over()
+        }
+    }
+
+    fn hand_over(&mut self) -> Result<()> {
+        let piece = mem::take(&mut self.piece);
+        self.pieces
+            .blocking_send(piece)
+            .map_err(|_| Error::msg("stopped before all was fed"))
+    }
+}

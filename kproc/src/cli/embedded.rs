@@ -1,0 +1,227 @@
+//! `run --embedded`: a cluster inside this process, fed first, then worked on until all is processed.
+
+use std::{any::Any, pin::pin, sync::Arc, thread, time::Duration};
+
+use tokio::{select, time};
+
+use super::{
+    args::RunArgs, dump::Dump, failure::Failure, feed::FeedFile, lag, progress::Progress,
+    signal::Interrupted, topics,
+};
+use crate::{
+    app::{App, Feed, Results, plan},
+    clock::{Clock, SystemClock},
+    cluster::{
+        self, Cluster, NewTopic, ProducerOptions,
+        embedded::{EmbeddedCluster, EmbeddedOptions, RealDriver},
+    },
+    config::Settings,
+    runtime::{self, Plan, Spawner, Threads},
+};
+
+/// How often progress is shown.
+const TICK: Duration = Duration::from_millis(200);
+
+/// Feeds records; returns what is to be told at the end, although the rest went well.
+type FeedJob = Box<dyn FnOnce(&mut Feed) -> Result<Option<Failure>, Failure> + Send>;
+
+/// Runs until all input is processed.
+pub(crate) fn run(mut app: App, settings: &Settings, args: &RunArgs) -> Result<(), Failure> {
+    let topology = Arc::new(app.topology(settings).map_err(Failure::usage)?);
+    let demo = app.demo.take();
+    let (demo_feed, summary) = demo.map(|demo| (demo.feed, demo.summary)).unzip();
+    // What can be refused is refused here, before anything is read or made.
+    let own_feed: Option<FeedJob> = demo_feed
+        .map(|feed| -> FeedJob { Box::new(|to| feed(to).map(|()| None).map_err(Failure::run)) })
+        .filter(|_| args.feeds.is_empty());
+    let feed = if let Some(feed) = own_feed {
+        feed
+    } else {
+        feed_files(&topics::declared(&topology), args, settings.partitions)?
+    };
+    let dumps = Dump::open_all(&args.dumps)?;
+    let to_stdout = dumps.iter().any(Dump::is_stdout);
+
+    let temporary;
+    let state_dir = if let Some(directory) = &settings.state_dir {
+        directory.clone()
+    } else {
+        temporary = tempfile::tempdir()
+            .map_err(|error| Failure::run(format!("cannot make a temporary directory for state: {error}")))?;
+        temporary.path().to_owned()
+    };
+    let executor = tokio::runtime::Builder::new_current_thread().enable_all().build();
+    let executor = executor.map_err(|error| Failure::run(format!("cannot start: {error}")))?;
+    executor.block_on(async {
+        let mut session = Session::new(
+            plan(topology, settings, state_dir),
+            settings.partitions,
+            args.quiet,
+        )?;
+        let postponed = session.feed(feed).await?;
+        let results = session.work().await?;
+        for dump in dumps {
+            dump.write(&*session.cluster, &session.plan.topology).await?;
+        }
+        if let Some(summary) = summary.flatten() {
+            let text = summary(&results)
+                .await
+                .map_err(|error| Failure::run(format!("the summary: {error}")))?;
+            super::output::print(&text, to_stdout)?;
+        }
+        postponed.map_or(Ok(()), Err)
+    })
+}
+
+/// Opens the files to be fed.
+fn feed_files(known: &topics::Topics, args: &RunArgs, partitions: u32) -> Result<FeedJob, Failure> {
+    let mut files = Vec::new();
+    for (topic, path) in &args.feeds {
+        let topic = topics::find(known, topic)?.clone();
+        files.push(FeedFile::open(topic, path, args.feed_format, args.feed_partial)?);
+    }
+    Ok(Box::new(move |feed| {
+        let mut postponed = None;
+        for file in files {
+            postponed = postponed.or(file.feed(feed, partitions)?);
+        }
+        Ok(postponed)
+    }))
+}
+
+/// A cluster, and an application on it.
+struct Session {
+    cluster: Arc<dyn Cluster>,
+    clock: Arc<SystemClock>,
+    plan: Plan,
+    partitions: u32,
+    quiet: bool,
+    interrupted: Interrupted,
+}
+
+impl Session {
+    fn new(plan: Plan, partitions: u32, quiet: bool) -> Result<Self, Failure> {
+        let clock = Arc::new(SystemClock::new());
+        let driver = RealDriver::new(clock.clone())
+            .map_err(|error| Failure::run(format!("cannot start a thread: {error}")))?;
+        let auto_create = Some(partitions);
+        let interrupted = Interrupted::watch();
+        Ok(Self {
+            cluster: EmbeddedCluster::new(driver, EmbeddedOptions { auto_create }).connect(),
+            clock,
+            plan,
+            partitions,
+            quiet,
+            interrupted: interrupted
+                .map_err(|error| Failure::run(format!("cannot watch signals: {error}")))?,
+        })
+    }
+
+    /// Makes the topics, and writes to them what `job` feeds.
+    async fn feed(&mut self, job: FeedJob) -> Result<Option<Failure>, Failure> {
+        self.make_topics()
+            .await
+            .map_err(|error| Failure::run(format!("cannot make topics: {error}")))?;
+        let failed = |error| Failure::run(format!("cannot write what was fed: {error}"));
+        let mut producer = self
+            .cluster
+            .producer(ProducerOptions::default())
+            .map_err(failed)?;
+        let (mut feed, mut pieces) = Feed::new(self.plan.topology.clone());
+        let feeding = thread::Builder::new()
+            .name("kproc-feed".into())
+            .spawn(move || {
+                let postponed = job(&mut feed)?;
+                feed.finish().map_err(Failure::run)?;
+                Ok(postponed)
+            })
+            .map_err(|error| Failure::run(format!("cannot start a thread: {error}")))?;
+        let mut progress = Progress::new("feeding", self.quiet);
+        let mut fed = 0;
+        loop {
+            let piece = select! { biased;
+                number = self.interrupted.number() => return Err(Failure::stopped(number)),
+                piece = pieces.recv() => piece,
+            };
+            let Some(mut piece) = piece else { break };
+            fed += piece.len() as u64;
+            producer.send(&mut piece).await.map_err(failed)?;
+            producer.flush().await.map_err(failed)?;
+            progress.count(fed);
+        }
+        // The pieces have ended, so the thread has, too.
+        match feeding.join() {
+            Ok(result) => result,
+            Err(panic) => Err(Failure::run(format!("feeding panicked: {}", message(&*panic)))),
+        }
+    }
+
+    async fn make_topics(&self) -> cluster::Result<()> {
+        let topology = &self.plan.topology;
+        let declared = topics::declared(topology);
+        let new = |name| NewTopic {
+            name: topology.bound(name),
+            partitions: self.partitions,
+            config: Vec::new(),
+        };
+        let new: Vec<_> = declared.keys().map(|name| new(name)).collect();
+        self.cluster.admin()?.create(new).await?.into_iter().collect()
+    }
+
+    /// Runs the application until all is processed, wall-clock timers have fired once more, and all that
+    /// followed from that is processed as well.
+    async fn work(&mut self) -> Result<Results, Failure> {
+        let (clock, begin) = (self.clock.clone(), self.clock.now());
+        let threads: Arc<dyn Spawner> = Arc::new(Threads);
+        let running =
+            runtime::start(self.plan.clone(), self.cluster.clone(), clock, &threads).map_err(Failure::run)?;
+        let work = async {
+            running.drained().await?;
+            running.fire_wall_timers().await?;
+            running.drained().await
+        };
+        let worked = self.until_done(work).await;
+        running.shutdown(self.plan.settings.stop_deadline);
+        let stopped = running.wait().await;
+        worked?;
+        stopped.map_err(Failure::run)?;
+        let elapsed = self.clock.now().saturating_sub(begin);
+        let lag = lag::measure(&*self.cluster, &self.plan.topology).await;
+        let records = lag
+            .map_err(|error| Failure::run(format!("cannot count records: {error}")))?
+            .done;
+        tracing::debug!(records, ?elapsed, "all input is processed");
+        Ok(Results {
+            cluster: self.cluster.clone(),
+            topology: self.plan.topology.clone(),
+            records,
+            elapsed,
+        })
+    }
+
+    /// Shows progress until `work` is done, it has failed, or somebody wants to stop.
+    async fn until_done(
+        &mut self,
+        work: impl Future<Output = Result<(), runtime::RunError>>,
+    ) -> Result<(), Failure> {
+        let mut work = pin!(work);
+        let mut progress = Progress::new("processing", self.quiet);
+        loop {
+            select! { biased;
+                number = self.interrupted.number() => return Err(Failure::stopped(number)),
+                result = &mut work => return result.map_err(Failure::run),
+                () = time::sleep(TICK) => {}
+            }
+            // Nothing depends on it: what cannot be measured is not shown.
+            if let Ok(lag) = lag::measure(&*self.cluster, &self.plan.topology).await {
+                progress.set(lag.done, lag.whole);
+            }
+        }
+    }
+}
+
+fn message(panic: &(dyn Any + Send)) -> &str {
+    let text = panic.downcast_ref::<&str>().copied();
+    text.or_else(|| panic.downcast_ref::<String>().map(String::as_str))
+        .unwrap_or("no message")
+}

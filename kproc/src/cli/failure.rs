@@ -1,0 +1,43 @@
+//! What ends the program: a message and an exit code.
+
+use std::fmt;
+
+/// Something went wrong; `main` prints it and exits with its code.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Failure {
+    /// The exit code.
+    pub(crate) code: u8,
+    message: String,
+}
+
+impl Failure {
+    /// The command line, the settings or a file are not as they must be. Nothing was processed.
+    pub(crate) fn usage(message: impl fmt::Display) -> Self {
+        Self {
+            code: 2,
+            message: message.to_string(),
+        }
+    }
+
+    /// The application failed.
+    pub(crate) fn run(message: impl fmt::Display) -> Self {
+        Self {
+            code: 1,
+            message: message.to_string(),
+        }
+    }
+
+    /// The user stopped it before it was done: 128 and the signal's number, as shells have it.
+    pub(crate) fn stopped(signal: u8) -> Self {
+        Self {
+            code: 128 + signal,
+            message: "stopped before all input was processed".into(),
+        }
+    }
+}
+
+impl fmt::Display for Failure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.message)
+    }
+}

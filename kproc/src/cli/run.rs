@@ -1,0 +1,38 @@
+//! `run`: on which cluster, and what must be asked for before anything is opened.
+
+use super::{args::RunArgs, embedded, failure::Failure};
+use crate::{app::App, config::Settings};
+
+/// Runs the application.
+pub(crate) fn run(app: App, settings: &Settings, args: &RunArgs) -> Result<(), Failure> {
+    if settings.brokers.is_empty() && (args.embedded || app.demo.is_some()) {
+        return embedded::run(app, settings, args);
+    }
+    if args.embedded {
+        return Err(Failure::usage(
+            "`--embedded` runs without Kafka, and there are brokers in the settings, too: leave out one of the two",
+        ));
+    }
+    for (flag, given) in [
+        ("feed", !args.feeds.is_empty()),
+        ("dump", !args.dumps.is_empty()),
+        ("dump-state", !args.state_dumps.is_empty()),
+    ] {
+        if given {
+            return Err(Failure::usage(format!("`--{flag}` goes with `--embedded`")));
+        }
+    }
+    if settings.brokers.is_empty() {
+        let id = &app.id;
+        return Err(Failure::usage(format!(
+            "there is no cluster to run on. Two ways on:\n  \
+             {id} run --brokers HOST:PORT     on Kafka (also by KPROC_BROKERS, or `brokers` in a --config file)\n  \
+             {id} run --embedded              on a cluster inside this process, which needs no Kafka; feed it with \
+             `--feed TOPIC=FILE` and see what comes out with `--dump TOPIC=FILE`"
+        )));
+    }
+    Err(Failure::usage(
+        "this version of kproc cannot connect to Kafka yet; that comes next. Until then, leave out the brokers and \
+         run with `--embedded`, on a cluster inside this process",
+    ))
+}
