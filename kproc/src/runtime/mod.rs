@@ -14,8 +14,8 @@
 //!
 //! # Rules
 //!
-//! - A `select!` is `biased`, maps are ordered, time and chance come from the clock: the same seed gives the same
-//!   run.
+//! - A `select!` is `biased`, maps are ordered, time and chance come from the clock, and nobody is woken in random
+//!   order (as tokio's `watch` does): the same seed gives the same run.
 //! - Dropping any of the futures is what a crash looks like. No destructor commits, leaves or closes well.
 //! - Verbs of the cluster are not cancel-safe: after dropping one, its producer is made anew.
 
@@ -34,6 +34,7 @@ mod restore;
 mod restorer;
 mod running;
 mod seat;
+mod signal;
 mod slot;
 mod spawn;
 mod status;

@@ -48,9 +48,9 @@ impl OwnerSeed {
 
     async fn check_and_own(mut self) -> Result<(), RunError> {
         let clock = self.supervisor.clock.clone();
-        let mut stop = self.supervisor.board.stop();
+        let board = self.supervisor.board.clone();
         tokio::select! { biased;
-            _ = stop.wait_for(Option::is_some) => return Ok(()),
+            _ = board.stop.find(|stop| *stop) => return Ok(()),
             checked = check(&self.plan, &*self.cluster, &*clock) => checked?,
         }
         let member = self.join()?;
@@ -184,15 +184,13 @@ impl Owner {
     ) -> Option<Box<dyn Member>> {
         let supervisor = self.supervisor.clone();
         let (clock, board) = (supervisor.clock.clone(), supervisor.board.clone());
-        let mut stop = board.stop();
         let mut stopping: Option<Stop> = None;
         let mut failed = false;
         let mut commit_at = clock.now() + self.plan.settings.commit_interval;
         let mut draining = futures_util::stream::FuturesUnordered::<BoxFuture<'static, ()>>::new();
         loop {
             tokio::select! { biased;
-                _ = stop.changed() => {
-                    let asked = *stop.borrow_and_update();
+                asked = board.stop.find(|stop| (*stop != stopping).then_some(*stop)) => {
                     if let Some(asked) = asked && stopping.replace(asked).is_none() {
                         let _ = self.restorer.send(RestorerOrder::Stop(asked.deadline));
                     }

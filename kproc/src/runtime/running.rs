@@ -34,10 +34,13 @@ impl Running {
 
     /// Resolves when the status has changed since the call.
     pub fn changed(&self) -> impl Future<Output = ()> + Send + use<> {
-        let mut changes = self.supervisor.board.changes();
+        let board = self.supervisor.board.clone();
+        let known = board.changes.get();
         async move {
-            // Without a sender there is nothing that could change any more.
-            let _ = changes.changed().await;
+            board
+                .changes
+                .find(|version| (*version != known).then_some(()))
+                .await
         }
     }
 
@@ -52,8 +55,7 @@ impl Running {
     pub fn wait(&self) -> impl Future<Output = Result<(), RunError>> + Send + use<> {
         let board = self.supervisor.board.clone();
         async move {
-            // The board is kept alive here, so the sender is there.
-            let _ = board.ended().wait_for(|ended| *ended).await;
+            board.ended.find(|ended| ended.then_some(())).await;
             board.outcome()
         }
     }

@@ -6,9 +6,7 @@ use std::{
     time::Duration,
 };
 
-use tokio::sync::watch;
-
-use super::{error::RunError, slot::Tenure};
+use super::{error::RunError, signal::Signal, slot::Tenure};
 use crate::record::Partition;
 
 /// What an application is doing.
@@ -98,9 +96,12 @@ struct Inner {
 /// The status, as the parts of an instance write it, and the two signals that all of them watch: stop, ended.
 pub(super) struct Board {
     inner: Mutex<Inner>,
-    changes: watch::Sender<u64>,
-    stop: watch::Sender<Option<Stop>>,
-    ended: watch::Sender<bool>,
+    /// Counts the changes.
+    pub(super) changes: Signal<u64>,
+    /// The request to stop; the nearest deadline counts.
+    pub(super) stop: Signal<Option<Stop>>,
+    /// Whether all is over.
+    pub(super) ended: Signal<bool>,
 }
 
 impl Board {
@@ -113,9 +114,9 @@ impl Board {
         };
         Self {
             inner: Mutex::new(inner),
-            changes: watch::Sender::new(0),
-            stop: watch::Sender::new(None),
-            ended: watch::Sender::new(false),
+            changes: Signal::default(),
+            stop: Signal::default(),
+            ended: Signal::default(),
         }
     }
 
@@ -126,7 +127,7 @@ impl Board {
 
     fn change(&self, change: impl FnOnce(&mut Inner)) {
         change(&mut self.lock());
-        self.changes.send_modify(|version| *version += 1);
+        self.changes.change(|version| *version += 1);
     }
 
     pub(super) fn status(&self) -> Status {
@@ -140,7 +141,7 @@ impl Board {
         let state = match inner.life {
             Life::Ended if inner.failure.is_some() => RunState::Failed,
             Life::Ended => RunState::Stopped,
-            _ if self.stop.borrow().is_some() => RunState::Stopping,
+            _ if self.stop.get().is_some() => RunState::Stopping,
             Life::Starting => RunState::Starting,
             Life::Running if restoring() => RunState::Restoring,
             Life::Running => RunState::Running,
@@ -155,11 +156,6 @@ impl Board {
             tasks: inner.tasks.iter().map(task).collect(),
             failure: inner.failure.clone(),
         }
-    }
-
-    /// Sees every change of the status.
-    pub(super) fn changes(&self) -> watch::Receiver<u64> {
-        self.changes.subscribe()
     }
 
     pub(super) fn running(&self) {
@@ -200,19 +196,12 @@ impl Board {
 
     /// Asks all parts to stop. The nearest deadline counts.
     pub(super) fn ask_stop(&self, stop: Stop) {
-        self.stop.send_if_modified(|asked| {
-            let nearer = asked.is_none_or(|asked| stop.deadline < asked.deadline);
-            if nearer {
+        self.stop.change(|asked| {
+            if asked.is_none_or(|asked| stop.deadline < asked.deadline) {
                 *asked = Some(stop);
             }
-            nearer
         });
-        self.changes.send_modify(|version| *version += 1);
-    }
-
-    /// The request to stop, and later ones with nearer deadlines.
-    pub(super) fn stop(&self) -> watch::Receiver<Option<Stop>> {
-        self.stop.subscribe()
+        self.changes.change(|version| *version += 1);
     }
 
     /// All is over.
@@ -221,11 +210,7 @@ impl Board {
             inner.life = Life::Ended;
             inner.tasks.clear();
         });
-        self.ended.send_replace(true);
-    }
-
-    pub(super) fn ended(&self) -> watch::Receiver<bool> {
-        self.ended.subscribe()
+        self.ended.change(|ended| *ended = true);
     }
 
     /// How it ended.
@@ -252,7 +237,7 @@ mod tests {
         };
         board.ask_stop(stop(5));
         board.ask_stop(stop(9));
-        assert_eq!(*board.stop().borrow(), Some(stop(5)));
+        assert_eq!(board.stop.get(), Some(stop(5)));
         board.set_failure(RunError::Task("first".into()));
         board.set_failure(RunError::Task("second".into()));
         assert_eq!(board.status().state, RunState::Stopping);

@@ -39,7 +39,7 @@ impl Supervisor {
     /// Something did not end in time: a failure if the instance is to stop. Otherwise it was only to give a
     /// partition away, and whoever gets it does the work again.
     pub(super) fn late(&self, what: &str) {
-        let stop = *self.board.stop().borrow();
+        let stop = self.board.stop.get();
         tracing::warn!(
             what,
             "not everything ended in time; it is done again by whoever comes next"
@@ -67,15 +67,13 @@ impl Supervisor {
 
     /// Resolves once a stop was asked for and its deadline has passed.
     pub(super) fn overdue(&self) -> impl Future<Output = ()> + 'static {
-        let mut stop = self.board.stop();
-        let clock = self.clock.clone();
+        let (board, clock) = (self.board.clone(), self.clock.clone());
         async move {
+            let mut known = None;
             loop {
-                let asked = *stop.borrow_and_update();
                 tokio::select! { biased;
-                    // The board lives as long as any part, so the sender is there.
-                    _ = stop.changed() => {}
-                    () = sleep_until(&*clock, asked.map(|stop| stop.deadline)) => return,
+                    nearer = board.stop.find(|stop| (*stop != known).then_some(*stop)) => known = nearer,
+                    () = sleep_until(&*clock, known.map(|stop| stop.deadline)) => return,
                 }
             }
         }

@@ -1,5 +1,6 @@
 //! The runtime on the embedded cluster, under the seeded executor.
 
+mod histories;
 mod kit;
 
 use std::time::Duration;

@@ -1,0 +1,176 @@
+//! Two instances come and go at random suspensions while records are written, over hundreds of seeds, checked
+//! against what must have been counted.
+
+use std::{collections::BTreeMap, time::Duration};
+
+use super::kit::*;
+use crate::{
+    Clock,
+    testing::exec::{Crew, Executor},
+};
+
+const PARTITIONS: u32 = 4;
+const EACH: u64 = 40;
+const KEYS: u64 = 5;
+const ACTIONS: u32 = 8;
+
+/// Bytes of a step in a trace.
+const STEP: usize = 17;
+
+/// What may happen to an instance besides starting.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Fates {
+    CleanStops,
+    CleanStopsAndCrashes,
+}
+
+/// What is left of a history.
+#[derive(Debug, PartialEq)]
+struct Traces {
+    trace: Vec<u8>,
+    processed: Vec<(u64, crate::Partition, crate::Offset)>,
+    counts: BTreeMap<String, i64>,
+}
+
+fn history(seed: u64, fates: Fates, traced: bool) -> Traces {
+    let executor = Executor::new(seed);
+    let mut world = World::of_words(if traced { executor.traced() } else { executor });
+    let clock = world.clock();
+    let feeder = Crew(1000);
+    world.executor.spawn(feeder, {
+        let (cluster, clock) = (world.cluster.clone(), clock.clone());
+        async move {
+            for number in 0..EACH {
+                for partition in 0..PARTITIONS {
+                    let key = format!("p{partition}k{}", number % KEYS);
+                    append(&cluster, "words", partition, &key, number as i64);
+                }
+                let pause = Duration::from_millis(clock.random() % 25);
+                clock.sleep_until(clock.now() + pause).await;
+            }
+        }
+    });
+
+    let mut up: BTreeMap<&'static str, Instance> = BTreeMap::new();
+    let mut actions = 0;
+    let mut next = 0;
+    while actions < ACTIONS || world.executor.alive(feeder) > 0 {
+        if !world.executor.step() {
+            next = 0; // nobody is there who could do anything
+        }
+        assert!(world.executor.steps() < 2_000_000, "it never ends");
+        // A stopped instance is down once its last future has ended.
+        up.retain(|_, instance| world.executor.alive(instance.crew) > 0);
+        if world.executor.steps() < next || actions >= ACTIONS {
+            continue;
+        }
+        next = world.executor.steps() + 50 + clock.random() % 1500;
+        actions += 1;
+        let slot = ["a", "b"][(clock.random() % 2) as usize];
+        match up.get(slot) {
+            None => {
+                let instance = world.start(slot);
+                up.insert(slot, instance);
+            }
+            Some(instance) if fates == Fates::CleanStops || clock.random() % 3 == 0 => {
+                instance.running.shutdown(Duration::from_secs(20));
+            }
+            Some(_) => {
+                let instance = up.remove(slot).unwrap();
+                world.crash(&instance);
+            }
+        }
+    }
+
+    // Those that are stopping may end; then somebody finishes the work.
+    for (_, instance) in std::mem::take(&mut up) {
+        assert_eq!(world.stop(&instance), Ok(()), "seed {seed}");
+    }
+    let (a, b) = (world.start("a"), world.start("b"));
+    world.drain(&a);
+    assert_eq!(world.stop(&b), Ok(()), "seed {seed}");
+    assert_eq!(world.stop(&a), Ok(()), "seed {seed}");
+    let counts = world.last_values("counts", PARTITIONS);
+    assert_eq!(
+        counts,
+        world.last_values(CHANGELOG, PARTITIONS),
+        "seed {seed}: the changelog differs"
+    );
+    Traces {
+        trace: world.executor.trace(),
+        processed: world.diary.lines(),
+        counts,
+    }
+}
+
+fn expected() -> BTreeMap<String, i64> {
+    let keys = (0..PARTITIONS).flat_map(|partition| (0..KEYS).map(move |key| format!("p{partition}k{key}")));
+    keys.map(|key| (key, (EACH / KEYS) as i64)).collect()
+}
+
+fn offsets(traces: &Traces, partition: u32) -> Vec<u64> {
+    let lines = traces.processed.iter().filter(|line| line.1.get() == partition);
+    lines.map(|line| line.2.get()).collect()
+}
+
+/// How many seeds, or the one that `KPROC_SEED` names.
+fn seeds(count: u64) -> std::ops::Range<u64> {
+    match std::env::var("KPROC_SEED")
+        .ok()
+        .and_then(|seed| seed.parse().ok())
+    {
+        Some(seed) => seed..seed + 1,
+        None => 0..count,
+    }
+}
+
+#[test]
+fn g07_g08_c13_with_clean_stops_every_record_is_processed_once_and_in_order() {
+    for seed in seeds(150) {
+        let traces = history(seed, Fates::CleanStops, false);
+        for partition in 0..PARTITIONS {
+            let all: Vec<u64> = (0..EACH).collect();
+            assert_eq!(
+                offsets(&traces, partition),
+                all,
+                "seed {seed}, partition {partition}"
+            );
+        }
+        assert_eq!(traces.counts, expected(), "seed {seed}");
+    }
+}
+
+#[test]
+fn crashes_lose_nothing() {
+    let mut again = 0;
+    for seed in seeds(200) {
+        let traces = history(seed, Fates::CleanStopsAndCrashes, false);
+        for (key, due) in expected() {
+            let count = traces.counts.get(&key).copied().unwrap_or_default();
+            assert!(
+                count >= due,
+                "seed {seed}: {key} is {count}, and {due} were written"
+            );
+            again += count - due;
+        }
+    }
+    assert!(again > 0, "no crash has ever had an effect: they are no crashes");
+}
+
+#[test]
+fn the_same_seed_gives_the_same_history() {
+    for seed in [3, 17, 42] {
+        let first = history(seed, Fates::CleanStopsAndCrashes, true);
+        assert!(!first.trace.is_empty());
+        let second = history(seed, Fates::CleanStopsAndCrashes, true);
+        let steps = |traces: &Traces| traces.trace.chunks(STEP).map(<[u8]>::to_vec).collect::<Vec<_>>();
+        let apart = steps(&first)
+            .iter()
+            .zip(steps(&second))
+            .position(|(a, b)| *a != b);
+        assert!(
+            first == second,
+            "seed {seed} has two histories, which part at step {apart:?}"
+        );
+    }
+}
