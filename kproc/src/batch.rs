@@ -36,6 +36,35 @@ impl Segment {
     fn slice(&self, range: &Range<u32>) -> &[u8] {
         &self.bytes[range.start as usize..range.end as usize]
     }
+
+    /// The key of one of its rows.
+    pub(crate) fn key(&self, row: &SegmentRow) -> Option<&[u8]> {
+        row.key.as_ref().map(|range| self.slice(range))
+    }
+
+    /// A segment with only these of its rows.
+    pub(crate) fn copy_of(&self, rows: &[&SegmentRow]) -> Self {
+        let mut copy = Self {
+            bytes: Vec::new(),
+            rows: Vec::with_capacity(rows.len()),
+        };
+        for row in rows {
+            let mut append = |range: &Range<u32>| {
+                let start = copy.bytes.len() as u32;
+                copy.bytes.extend_from_slice(self.slice(range));
+                start..copy.bytes.len() as u32
+            };
+            copy.rows.push(SegmentRow {
+                offset: row.offset,
+                timestamp: row.timestamp,
+                key: row.key.as_ref().map(&mut append),
+                value: row.value.as_ref().map(&mut append),
+                headers: append(&row.headers),
+            });
+        }
+        copy.bytes.shrink_to_fit();
+        copy
+    }
 }
 
 impl Batch {

@@ -104,10 +104,13 @@ impl Session {
         let clock = Arc::new(SystemClock::new());
         let driver = RealDriver::new(clock.clone())
             .map_err(|error| Failure::run(format!("cannot start a thread: {error}")))?;
-        let auto_create = Some(partitions);
+        let options = EmbeddedOptions {
+            auto_create: Some(partitions),
+            ..EmbeddedOptions::default()
+        };
         let interrupted = Interrupted::watch();
         Ok(Self {
-            cluster: EmbeddedCluster::new(driver, EmbeddedOptions { auto_create }).connect(),
+            cluster: EmbeddedCluster::new(driver, options).connect(),
             clock,
             plan,
             partitions,

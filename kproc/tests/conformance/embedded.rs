@@ -53,6 +53,10 @@ impl Harness for Embedded {
         self.driver.clone()
     }
 
+    fn clean(&self) {
+        self.cluster.clean();
+    }
+
     fn session_timeout(&self) -> Duration {
         Duration::from_millis(150)
     }

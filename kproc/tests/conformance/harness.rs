@@ -25,6 +25,8 @@ pub(crate) trait Harness {
     fn clock(&self) -> Arc<dyn Clock>;
     /// The shortest session that it can do.
     fn session_timeout(&self) -> Duration;
+    /// Asks for a cleaning of the logs, where one can ask for it.
+    fn clean(&self) {}
     /// How long anything may take at most.
     fn patience(&self) -> Duration {
         self.session_timeout() * 20 + Duration::from_secs(10)

@@ -11,6 +11,7 @@ mod peer;
 mod queues;
 mod reading;
 mod records;
+mod transactions;
 
 /// One `#[test]` for each body, against one implementation.
 macro_rules! conformance {
@@ -54,6 +55,7 @@ macro_rules! conformance {
                 c22_readers_do_not_jump,
                 reading_waits_for_records,
                 max_is_kept,
+                d05_readers_pass_compacted_ranges,
             ];
             records: [
                 content_survives,
@@ -66,6 +68,18 @@ macro_rules! conformance {
                 b22_timestamps_are_kept_and_given,
                 flush_says_where_records_are,
                 order_within_a_partition,
+            ];
+            transactions: [
+                records_are_seen_when_committed,
+                e13_aborted_records_are_passed,
+                e01_empty_transactions,
+                records_and_offsets_go_together,
+                offsets_of_lost_partitions_are_refused,
+                b23_a_record_that_fails_poisons_the_transaction,
+                e14_init_aborts_and_fences,
+                e09_a_transaction_times_out,
+                an_undecided_transaction_holds_what_comes_after,
+                a_producer_without_an_id_has_no_transactions,
             ];
         );
     };

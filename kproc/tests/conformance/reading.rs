@@ -5,7 +5,7 @@ use std::time::Duration;
 use kproc::cluster::{ClusterErrorKind, Isolation, ProducerOptions, Watermarks};
 use kproc::outbox::Outbox;
 
-use crate::harness::{Seen, World, at, part, texts, value_in};
+use crate::harness::{Seen, World, at, pair, part, texts, value_in};
 
 pub(crate) async fn watermarks_move(world: &World) {
     let topic = world.topic(1).await;
@@ -141,4 +141,57 @@ pub(crate) async fn max_is_kept(world: &World) {
         seen.extend(Seen::all(read.batch));
     }
     assert_eq!(texts(&seen), ["b", "c", "d", "e", "f"]);
+}
+
+/// Scenario D05: positions pass ranges that compaction has emptied, wherever reading begins.
+pub(crate) async fn d05_readers_pass_compacted_ranges(world: &World) {
+    // As eager as a cleaner can be made.
+    let settings = [
+        ("cleanup.policy", "compact"),
+        ("min.cleanable.dirty.ratio", "0.0001"),
+        ("segment.ms", "50"),
+        ("delete.retention.ms", "0"),
+    ];
+    let topic = world.topic_with(1, &settings).await;
+    let place = part(&topic, 0);
+    for round in 0..10 {
+        world
+            .produce(
+                &topic,
+                &["a", "b", "c"].map(|key| pair(key, if round < 9 { "old" } else { "new" })),
+            )
+            .await;
+    }
+    let patience = world.clock.now() + world.harness.patience();
+    let mut round = 0;
+    let seen = loop {
+        // A cleaner may spare the youngest records.
+        world.produce(&topic, &[pair("last", "last")]).await;
+        round += 1;
+        world.harness.clean();
+        let seen = world.read_all(place.clone()).await;
+        if seen.iter().all(|record| record.text() != "old") {
+            break seen;
+        }
+        assert!(world.clock.now() < patience, "not cleaned: {seen:?}");
+        world
+            .clock
+            .sleep_until(world.clock.now() + Duration::from_millis(100))
+            .await;
+    };
+    assert_eq!(
+        seen[..3].iter().map(|record| record.offset).collect::<Vec<_>>(),
+        [27, 28, 29]
+    );
+    let mut reader = world.connect().reader(Isolation::ReadCommitted).unwrap();
+    let marks = world.within(reader.watermarks(place.clone())).await.unwrap();
+    assert_eq!((marks.earliest, marks.latest), (at(0), at(30 + round)));
+    for from in [1, 13, 26, 27] {
+        let read = world
+            .within(reader.read(place.clone(), at(from), 1, world.harness.patience()))
+            .await
+            .unwrap();
+        assert_eq!(Seen::all(read.batch)[0].offset, 27, "from {from}");
+        assert!(read.next >= at(28));
+    }
 }

@@ -10,6 +10,7 @@ mod a13_a14_generics;
 mod a15_async;
 mod a16_visibility;
 mod a17_strict_lints;
+mod codec_strict_lints;
 mod derive_in_any_order;
 mod made_by_macro_rules;
 

@@ -12,12 +12,16 @@ use std::{
 use uuid::Uuid;
 
 use super::{
-    EmbeddedOptions,
+    EmbeddedOptions, compaction,
     driver::{Driver, Job},
     group::GroupState,
     topics::Topics,
+    transactions::Transactions,
 };
-use crate::cluster::{NewTopic, Result};
+use crate::{
+    cluster::{NewTopic, Result},
+    record::Timestamp,
+};
 
 /// What all connections of a cluster share.
 pub(super) struct Shared {
@@ -31,6 +35,7 @@ pub(super) struct Core {
     me: Weak<Shared>,
     pub(super) topics: Topics,
     pub(super) groups: BTreeMap<String, GroupState>,
+    pub(super) transactions: Transactions,
     last_number: u64,
     after: Vec<After>,
 }
@@ -51,6 +56,7 @@ impl Shared {
                 me: me.clone(),
                 topics: Topics::default(),
                 groups: BTreeMap::new(),
+                transactions: Transactions::default(),
                 last_number: 0,
                 after: Vec::new(),
             };
@@ -132,6 +138,27 @@ impl Core {
         self.topics.create(new, id)?;
         self.balance_all(driver);
         Ok(())
+    }
+
+    /// Cleans all logs by their topics' settings.
+    pub(super) fn clean(&mut self, wall: Timestamp) {
+        let mut gone = Vec::new();
+        for (_, topic) in self.topics.iter_mut() {
+            for log in &mut topic.partitions {
+                gone.extend(compaction::clean(log, &topic.config, wall));
+            }
+        }
+        self.drop_later(gone);
+    }
+
+    /// Cleans all logs again and again.
+    pub(super) fn clean_every(&mut self, now: Duration, interval: Duration) {
+        self.run_at(now.saturating_add(interval), move |shared| {
+            shared.with(|core| {
+                core.clean(shared.driver.wall());
+                core.clean_every(shared.driver.now(), interval);
+            });
+        });
     }
 
     pub(super) fn delete_topic(&mut self, driver: &dyn Driver, name: &Arc<str>) -> Result<()> {

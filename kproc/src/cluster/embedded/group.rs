@@ -77,7 +77,7 @@ struct Owner {
 
 impl GroupState {
     /// Whether this is the present ownership of the partition.
-    pub(super) fn owns(&self, member: MemberId, place: &TopicPartition, ownership: Ownership) -> bool {
+    fn owns(&self, member: MemberId, place: &TopicPartition, ownership: Ownership) -> bool {
         let owner = self.owners.get(place);
         owner.is_some_and(|owner| owner.member == member && owner.ownership == ownership)
     }
@@ -87,25 +87,6 @@ impl GroupState {
         self.members
             .values()
             .all(|member| member.presence == Presence::Out)
-    }
-
-    /// Refuses offsets of partitions that are not the member's own.
-    pub(super) fn check_ownership(
-        &self,
-        group: &str,
-        member: MemberId,
-        offsets: &[OffsetCommit],
-    ) -> Result<()> {
-        let lost = offsets
-            .iter()
-            .find(|offset| !self.owns(member, &offset.partition, offset.ownership));
-        lost.map_or(Ok(()), |offset| {
-            let message = format_args!(
-                "{} is not ours any more in group `{group}` (assignment {}): its offsets cannot be committed",
-                offset.partition, offset.ownership.0
-            );
-            Err(ClusterError::new(ClusterErrorKind::OwnershipLost, message))
-        })
     }
 
     pub(super) fn store(&mut self, offsets: Vec<OffsetCommit>) {
@@ -146,6 +127,42 @@ impl GroupState {
 }
 
 impl Core {
+    /// Refuses offsets that the member may not commit.
+    pub(super) fn check_commit(&self, group: &str, member: MemberId, offsets: &[OffsetCommit]) -> Result<()> {
+        let state = self.groups.get(group);
+        let lost = offsets.iter().find(|offset| {
+            !state.is_some_and(|state| state.owns(member, &offset.partition, offset.ownership))
+        });
+        if let Some(OffsetCommit {
+            partition, ownership, ..
+        }) = lost
+        {
+            let message = format_args!(
+                "{partition} is not ours any more in group `{group}` (assignment {}): its offset cannot be committed",
+                ownership.0
+            );
+            return Err(ClusterError::new(ClusterErrorKind::OwnershipLost, message));
+        }
+        offsets
+            .iter()
+            .try_for_each(|offset| self.topics.log(&offset.partition).map(drop))
+    }
+
+    /// A group's committed offsets, unless a transaction holds others.
+    pub(super) fn stable_offsets(
+        &self,
+        group: &str,
+        places: &[TopicPartition],
+    ) -> Result<Vec<Option<CommittedOffset>>> {
+        if let Some(held) = places.iter().find(|place| self.transactions.hold(group, place)) {
+            let message =
+                format_args!("an undecided transaction holds an offset of {held} in group `{group}`");
+            return Err(ClusterError::new(ClusterErrorKind::Retriable, message));
+        }
+        let offsets = self.groups.get(group).map(|state| &state.offsets);
+        Ok(places.iter().map(|place| offsets?.get(place).cloned()).collect())
+    }
+
     /// A member is heard of (again).
     pub(super) fn hear(&mut self, driver: &dyn Driver, group: &str, id: MemberId) {
         let Some(member) = self
@@ -175,7 +192,7 @@ impl Core {
         }
         let now = driver.now();
         member.presence = Presence::Silent(now);
-        let due = now + member.request.session_timeout;
+        let due = now.saturating_add(member.request.session_timeout);
         let group = group.to_owned();
         self.run_at(due, move |shared| {
             shared.with(|core| core.session_ends(&*shared.driver, &group, id, now));
@@ -348,7 +365,7 @@ impl Core {
         let Some(member) = self.groups.get(group).and_then(|state| state.members.get(&id)) else {
             return;
         };
-        let deadline = driver.now() + member.request.revoke_timeout;
+        let deadline = driver.now().saturating_add(member.request.revoke_timeout);
         let (link, mailbox, me) = (member.link.clone(), Arc::downgrade(&member.mailbox), self.me());
         let release = {
             let (group, released) = (group.to_owned(), asked.clone());

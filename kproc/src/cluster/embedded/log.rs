@@ -45,8 +45,8 @@ pub(super) struct Entry {
     pub(super) next: Offset,
     /// The latest of the records' timestamps and, for those without, of the time of writing.
     pub(super) latest: Timestamp,
-    /// When the tombstones in here may go: set by the first cleaning that met them.
-    pub(super) tombstones_until: Option<Timestamp>,
+    /// When the tombstones in here, or the marker, may go: set by the first cleaning that met them.
+    pub(super) passing_until: Option<Timestamp>,
 }
 
 impl Entry {
@@ -137,7 +137,7 @@ impl Log {
             first,
             next,
             latest,
-            tombstones_until: None,
+            passing_until: None,
         };
         self.entries.push_back(entry);
     }

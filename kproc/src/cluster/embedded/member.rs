@@ -1,17 +1,16 @@
 //! Membership of a group, as an instance sees it.
 
-use std::{any::Any, future::poll_fn, sync::Arc};
+use std::{any::Any, future::poll_fn, sync::Arc, time::Duration};
 
 use super::{
     core::Shared,
     group::{MemberId, MemberState, Presence},
     link::Link,
     mailbox::Mailbox,
-    topics::unknown,
 };
 use crate::{
     clock::BoxFuture,
-    cluster::{CommittedOffset, Event, Group, JoinRequest, Member, OffsetCommit, Result},
+    cluster::{ClusterErrorKind, CommittedOffset, Event, Group, JoinRequest, Member, OffsetCommit, Result},
     record::TopicPartition,
 };
 
@@ -90,6 +89,12 @@ impl Drop for EmbeddedMember {
     }
 }
 
+/// How long [`Group::committed`] waits for offsets to be stable.
+const STABLE_WAIT: Duration = Duration::from_secs(5);
+
+/// How long it waits before it asks again.
+const STABLE_PAUSE: Duration = Duration::from_millis(10);
+
 /// The group's verbs, on behalf of one member.
 pub(super) struct EmbeddedGroup {
     shared: Arc<Shared>,
@@ -103,30 +108,33 @@ impl Group for EmbeddedGroup {
         &self,
         partitions: Vec<TopicPartition>,
     ) -> BoxFuture<'static, Result<Vec<Option<CommittedOffset>>>> {
-        let (shared, name) = (self.shared.clone(), self.name.clone());
-        let answer = self.link.call(move || {
-            Ok(shared.with(|core| {
-                let offsets = core.groups.get(&name).map(|group| &group.offsets);
-                let find = |place| offsets.and_then(|offsets| offsets.get(place).cloned());
-                partitions.iter().map(find).collect()
-            }))
-        });
-        Box::pin(answer)
+        let (shared, link, name) = (self.shared.clone(), self.link.clone(), self.name.clone());
+        let ask = move || {
+            let (shared, name, partitions) = (shared.clone(), name.clone(), partitions.clone());
+            link.call(move || shared.with(|core| core.stable_offsets(&name, &partitions)))
+        };
+        let (driver, first) = (self.shared.driver.clone(), ask());
+        let deadline = driver.now() + STABLE_WAIT;
+        Box::pin(async move {
+            let mut outcome = first.await;
+            while outcome
+                .as_ref()
+                .is_err_and(|error| error.kind == ClusterErrorKind::Retriable)
+                && driver.now() < deadline
+            {
+                driver.sleep_until(driver.now() + STABLE_PAUSE).await;
+                outcome = ask().await;
+            }
+            outcome
+        })
     }
 
     fn commit(&self, offsets: Vec<OffsetCommit>) -> BoxFuture<'static, Result<()>> {
         let (shared, name, id) = (self.shared.clone(), self.name.clone(), self.id);
         let answer = self.link.call(move || {
             shared.with(|core| {
-                let group = core.groups.entry(name.clone()).or_default();
-                group.check_ownership(&name, id, &offsets)?;
-                if let Some(gone) = offsets
-                    .iter()
-                    .find(|offset| core.topics.log(&offset.partition).is_err())
-                {
-                    return Err(unknown(&gone.partition));
-                }
-                group.store(offsets);
+                core.check_commit(&name, id, &offsets)?;
+                core.groups.entry(name).or_default().store(offsets);
                 Ok(())
             })
         });

@@ -16,6 +16,12 @@
 //! - Topics: names are checked, settings have Kafka's names and defaults, `max.message.bytes` is enforced on a
 //!   record's size in Kafka's format, a compacted topic takes no null key. A topic that was deleted and made again
 //!   has another id, and readers of the former one fail.
+//! - Transactions: epochs and fencing, time-outs, markers that take offsets, the last stable offset, aborted records
+//!   that `read_committed` does not see, offsets that are committed with the records or not at all (and only by the
+//!   owner of their partitions, KIP-447). Committed offsets are not told while a transaction holds others. A commit is
+//!   answered a moment before its markers are written, if messages take time.
+//! - Compaction keeps the last record of each key, tombstones for `delete.retention.ms` more, and the offsets' gaps;
+//!   `retention.ms` counts from the records' own timestamps.
 //! - Topics that are produced to are made, if [`EmbeddedOptions::auto_create`] says so.
 //!
 //! # Not like Kafka
@@ -30,11 +36,13 @@
 //!   partitions, and no others.
 //! - Null keys go round robin, record by record; Kafka's clients stay with a partition for a while.
 //! - There is no security, and nothing is ever unauthorized.
-//! - Retention and compaction happen only when asked for: in a demonstration on old data, Kafka's default retention
-//!   of seven days would delete the input.
+//! - Cleaning (compaction, retention) happens only when asked for: in a demonstration on old data, Kafka's default
+//!   retention of seven days would delete the input. It takes in the whole log at once, for there is no active
+//!   segment to spare; `min.compaction.lag.ms`, `segment.ms` and their like are kept and do nothing.
 
 mod admin;
 mod assignor;
+mod compaction;
 mod core;
 mod driver;
 mod group;
@@ -48,23 +56,25 @@ mod producer;
 mod queue;
 mod reader;
 mod topics;
+mod transactional;
+mod transactions;
 mod waiters;
 
-use std::sync::{
-    Arc,
-    atomic::{AtomicBool, Ordering},
+use std::{
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
+    time::Duration,
 };
 
 use self::{
     admin::EmbeddedAdmin, core::Shared, link::Link, member::EmbeddedMember, producer::EmbeddedProducer,
-    reader::EmbeddedReader,
+    reader::EmbeddedReader, transactional::TransactionalProducer,
 };
 pub use driver::{Driver, Job, RealDriver};
 
-use super::{
-    Admin, Cluster, ClusterError, ClusterErrorKind, Isolation, JoinRequest, Member, Producer,
-    ProducerOptions, Reader, Result,
-};
+use super::{Admin, Cluster, Isolation, JoinRequest, Member, Producer, ProducerOptions, Reader, Result};
 use crate::outbox::Outbox;
 
 /// How an embedded cluster behaves.
@@ -73,11 +83,17 @@ pub struct EmbeddedOptions {
     /// A topic that is produced to and does not exist is made with this many partitions. `None`: producing to it
     /// fails. Four by default.
     pub auto_create: Option<u32>,
+    /// How often logs are cleaned: compacted, and shortened by retention. `None` (the default): only by
+    /// [`EmbeddedCluster::clean`].
+    pub clean_interval: Option<Duration>,
 }
 
 impl Default for EmbeddedOptions {
     fn default() -> Self {
-        Self { auto_create: Some(4) }
+        Self {
+            auto_create: Some(4),
+            clean_interval: None,
+        }
     }
 }
 
@@ -90,9 +106,13 @@ pub struct EmbeddedCluster {
 impl EmbeddedCluster {
     /// An empty cluster.
     pub fn new(driver: Arc<dyn Driver>, options: EmbeddedOptions) -> Self {
-        Self {
-            shared: Shared::new(driver, options),
+        let interval = options.clean_interval;
+        let shared = Shared::new(driver, options);
+        if let Some(interval) = interval {
+            let interval = interval.max(Duration::from_millis(1));
+            shared.with(|core| core.clean_every(shared.driver.now(), interval));
         }
+        Self { shared }
     }
 
     /// A new connection: what one instance of an application sees of the cluster.
@@ -106,13 +126,19 @@ impl EmbeddedCluster {
         })
     }
 
+    /// Cleans all logs now: compacts those of topics with `cleanup.policy` `compact`, and deletes what is beyond the
+    /// retention of the others.
+    pub fn clean(&self) {
+        self.shared.with(|core| core.clean(self.shared.driver.wall()));
+    }
+
     /// Writes records as they are, at once and without a way: those without a timestamp keep none, which
     /// producers cannot do. For tests.
     pub fn append(&self, records: &mut Outbox) -> Result<()> {
         let (pieces, problem) = self.shared.split(records, &mut pieces::Spread::new(), None);
         records.clear();
         self.shared
-            .with(|core| core.write(pieces, self.shared.driver.wall()))?;
+            .with(|core| core.write(pieces, None, self.shared.driver.wall()))?;
         problem
     }
 }
@@ -169,9 +195,14 @@ impl Cluster for EmbeddedConnection {
     }
 
     fn producer(&self, options: ProducerOptions) -> Result<Box<dyn Producer>> {
-        if options.transactional_id.is_some() {
-            let message = "the embedded cluster has no transactions yet";
-            return Err(ClusterError::new(ClusterErrorKind::Unsupported, message));
+        if let Some(id) = options.transactional_id {
+            let (shared, timeout) = (self.shared.clone(), options.transaction_timeout);
+            return Ok(Box::new(TransactionalProducer::new(
+                shared,
+                self.link(),
+                id,
+                timeout,
+            )));
         }
         Ok(Box::new(EmbeddedProducer::new(self.shared.clone(), self.link())))
     }

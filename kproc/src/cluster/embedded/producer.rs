@@ -5,6 +5,7 @@ use std::{collections::BTreeMap, sync::Arc};
 use super::{
     core::{Core, Shared},
     link::{Answer, Link},
+    log::TxnNumber,
     pieces::{Piece, Spread, Target, split},
     topics::unknown,
 };
@@ -42,7 +43,7 @@ impl EmbeddedProducer {
         records.clear();
         if !pieces.is_empty() {
             let shared = self.shared.clone();
-            let write = move || shared.with(|core| core.write(pieces, shared.driver.wall()));
+            let write = move || shared.with(|core| core.write(pieces, None, shared.driver.wall()));
             self.sent.push(self.link.call(write));
         }
         problem
@@ -128,7 +129,12 @@ impl Shared {
 
 impl Core {
     /// Writes each partition's records. What finds its partition is written, whatever becomes of the rest.
-    pub(super) fn write(&mut self, pieces: Vec<Piece>, wall: Timestamp) -> Result<Positions> {
+    pub(super) fn write(
+        &mut self,
+        pieces: Vec<Piece>,
+        txn: Option<TxnNumber>,
+        wall: Timestamp,
+    ) -> Result<Positions> {
         let mut positions = Positions::with_capacity(pieces.len());
         let mut outcome = Ok(());
         for Piece {
@@ -139,7 +145,7 @@ impl Core {
         {
             match self.writable(&place, topic) {
                 Ok(log) => {
-                    let end = log.append(segment, None, wall);
+                    let end = log.append(segment, txn, wall);
                     let wakers = log.waiters.take();
                     self.wake_readers(wakers);
                     positions.push((place, end));

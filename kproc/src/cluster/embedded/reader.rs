@@ -33,7 +33,7 @@ impl Reader for EmbeddedReader {
     ) -> BoxFuture<'_, Result<ReadBatch>> {
         Box::pin(async move {
             let driver = self.link.driver().clone();
-            let deadline = driver.now() + wait;
+            let deadline = driver.now().saturating_add(wait);
             loop {
                 let found = self.look(partition.clone(), from, driver.batch_size(max)).await?;
                 if found.batch.remaining() > 0 || found.next > from || driver.now() >= deadline {

@@ -35,7 +35,7 @@ pub(super) struct TopicConfig {
     pub(super) retention_bytes: Option<u64>,
     pub(super) delete_retention: Duration,
     pub(super) max_message_bytes: usize,
-    kept: BTreeMap<String, String>,
+    pub(super) kept: BTreeMap<String, String>,
 }
 
 impl Default for TopicConfig {

@@ -114,7 +114,13 @@ impl World {
     /// With these topics, by names and numbers of partitions.
     pub(super) fn new(executor: Executor, topics: &[(&str, u32)]) -> Self {
         let clock = Arc::new(executor.clock().clone());
-        let cluster = EmbeddedCluster::new(clock, EmbeddedOptions { auto_create: None });
+        let cluster = EmbeddedCluster::new(
+            clock,
+            EmbeddedOptions {
+                auto_create: None,
+                ..EmbeddedOptions::default()
+            },
+        );
         // In memory where there is such a place: syncing is the store's to test.
         let directory = tempfile::tempdir_in("/dev/shm")
             .or_else(|_| tempfile::tempdir())

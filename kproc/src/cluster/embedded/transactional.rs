@@ -1,0 +1,218 @@
+//! A producer with transactions, as an instance sees it.
+
+use std::{collections::BTreeMap, sync::Arc, time::Duration};
+
+use super::{
+    core::Shared,
+    link::{Answer, Link},
+    member::EmbeddedGroup,
+    pieces::Spread,
+    transactions::Licence,
+};
+use crate::{
+    clock::BoxFuture,
+    cluster::{ClusterError, ClusterErrorKind, Group, OffsetCommit, Positions, Producer, Result},
+    outbox::Outbox,
+    record::{Offset, TopicPartition},
+};
+
+/// Kafka's default of `transaction.timeout.ms`.
+const DEFAULT_TIMEOUT: Duration = Duration::from_secs(60);
+
+/// A producer with transactions. They begin with their first record or offset.
+pub(super) struct TransactionalProducer {
+    shared: Arc<Shared>,
+    link: Link,
+    id: String,
+    timeout: Duration,
+    licence: Option<Licence>,
+    spread: Spread,
+    /// Handed over, and not yet flushed.
+    sent: Vec<Answer<Positions>>,
+    /// Where records were written since the last flush.
+    positions: BTreeMap<TopicPartition, Offset>,
+    state: State,
+}
+
+#[derive(Clone)]
+enum State {
+    /// There is no transaction.
+    Idle,
+    Begun,
+    /// It can only be aborted.
+    Poisoned,
+    /// The producer is of no more use.
+    Dead(ClusterError),
+}
+
+impl TransactionalProducer {
+    pub(super) fn new(shared: Arc<Shared>, link: Link, id: String, timeout: Option<Duration>) -> Self {
+        let timeout = timeout.unwrap_or(DEFAULT_TIMEOUT);
+        let (spread, sent, positions) = (Spread::new(), Vec::new(), BTreeMap::new());
+        Self {
+            shared,
+            link,
+            id,
+            timeout,
+            licence: None,
+            spread,
+            sent,
+            positions,
+            state: State::Idle,
+        }
+    }
+
+    fn licence(&self) -> Result<Licence> {
+        if let State::Dead(error) = &self.state {
+            return Err(error.clone());
+        }
+        self.licence.clone().ok_or_else(|| {
+            let message = format_args!("the producer `{}` was used before `init`", self.id);
+            ClusterError::new(ClusterErrorKind::Fatal, message)
+        })
+    }
+
+    fn hand_over(&mut self, records: &mut Outbox) -> Result<()> {
+        let licence = self.licence();
+        let (pieces, problem) = self
+            .shared
+            .split(records, &mut self.spread, Some(self.shared.driver.wall()));
+        records.clear();
+        let licence = licence?;
+        if problem.is_err() {
+            self.state = State::Poisoned;
+        }
+        if !pieces.is_empty() {
+            let shared = self.shared.clone();
+            let write =
+                move || shared.with(|core| core.write_in_transaction(&*shared.driver, &licence, pieces));
+            self.sent.push(self.link.call(write));
+            self.begin();
+        }
+        problem
+    }
+
+    fn begin(&mut self) {
+        if matches!(self.state, State::Idle) {
+            self.state = State::Begun;
+        }
+    }
+
+    /// Remembers what an error means for what comes next.
+    fn note(&mut self, error: &ClusterError) {
+        self.state = match error.kind {
+            ClusterErrorKind::Fenced | ClusterErrorKind::Unknown => State::Dead(error.clone()),
+            _ => State::Poisoned,
+        };
+    }
+
+    async fn settle_sent(&mut self) -> Result<()> {
+        let mut outcome = Ok(());
+        for answer in std::mem::take(&mut self.sent) {
+            match answer.await {
+                Ok(written) => self.positions.extend(written),
+                Err(error) => outcome = outcome.and(Err(error)),
+            }
+        }
+        outcome.inspect_err(|error| self.note(error))
+    }
+
+    async fn end(&mut self, licence: Licence, committed: bool) -> Result<()> {
+        let shared = self.shared.clone();
+        let end = move || shared.with(|core| core.end_transaction(&*shared.driver, &licence, committed));
+        let outcome = self.link.call(end).await;
+        match &outcome {
+            Ok(()) => self.state = State::Idle,
+            Err(error) => self.note(error),
+        }
+        outcome
+    }
+
+    async fn send_offsets(
+        &mut self,
+        group: Arc<dyn Group>,
+        licence: Licence,
+        offsets: Vec<OffsetCommit>,
+    ) -> Result<()> {
+        let shared = self.shared.clone();
+        let send = move || {
+            let Some(group) = group.as_any().downcast_ref::<EmbeddedGroup>() else {
+                let message = "the group belongs to another kind of cluster";
+                return Err(ClusterError::new(ClusterErrorKind::Fatal, message));
+            };
+            let member = (&*group.name, group.id);
+            shared.with(|core| core.send_offsets(&*shared.driver, &licence, member, offsets))
+        };
+        self.begin();
+        let outcome = self.link.call(send).await;
+        outcome.inspect_err(|error| self.note(error))
+    }
+}
+
+impl Producer for TransactionalProducer {
+    fn init(&mut self) -> BoxFuture<'_, Result<()>> {
+        let (shared, id, timeout) = (self.shared.clone(), self.id.clone(), self.timeout);
+        let init = move || Ok(shared.with(|core| core.init_transactions(&*shared.driver, &id, timeout)));
+        let answer = self.link.call(init);
+        Box::pin(async {
+            self.licence = Some(answer.await?);
+            Ok(())
+        })
+    }
+
+    fn send<'a>(&'a mut self, records: &'a mut Outbox) -> BoxFuture<'a, Result<()>> {
+        let handed_over = self.hand_over(records);
+        Box::pin(async move {
+            self.link.pause().await;
+            handed_over
+        })
+    }
+
+    fn flush(&mut self) -> BoxFuture<'_, Result<Positions>> {
+        Box::pin(async {
+            self.licence()?;
+            self.settle_sent().await?;
+            Ok(std::mem::take(&mut self.positions).into_iter().collect())
+        })
+    }
+
+    fn commit(
+        &mut self,
+        group: Arc<dyn Group>,
+        offsets: Vec<OffsetCommit>,
+    ) -> BoxFuture<'_, Result<Positions>> {
+        Box::pin(async move {
+            let licence = self.licence()?;
+            self.settle_sent().await?;
+            if matches!(self.state, State::Poisoned) {
+                let message = format_args!(
+                    "the transaction of `{}` cannot be committed: a record of it was not written, or its offsets were \
+                     refused",
+                    self.id
+                );
+                return Err(ClusterError::new(ClusterErrorKind::AbortTransaction, message));
+            }
+            if !offsets.is_empty() {
+                self.send_offsets(group, licence.clone(), offsets).await?;
+            }
+            if matches!(self.state, State::Begun) {
+                self.end(licence, true).await?;
+            }
+            Ok(std::mem::take(&mut self.positions).into_iter().collect())
+        })
+    }
+
+    fn abort(&mut self) -> BoxFuture<'_, Result<()>> {
+        Box::pin(async {
+            let licence = self.licence()?;
+            // What becomes of the records does not matter any more, unless it says that we are fenced.
+            let _settled = self.settle_sent().await;
+            self.licence()?;
+            self.positions.clear();
+            if matches!(self.state, State::Idle) {
+                return Ok(());
+            }
+            self.end(licence, false).await
+        })
+    }
+}

@@ -1,0 +1,222 @@
+//! The transaction coordinator: epochs, fencing, time-outs, and what becomes of a transaction's records and offsets.
+
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    time::Duration,
+};
+
+use super::{core::Core, driver::Driver, group::MemberId, log::TxnNumber, pieces::Piece};
+use crate::{
+    cluster::{ClusterError, ClusterErrorKind, OffsetCommit, Positions, Result},
+    record::TopicPartition,
+};
+
+/// Every transactional id that was ever used.
+#[derive(Default)]
+pub(super) struct Transactions(BTreeMap<String, Coordinated>);
+
+/// A transactional id.
+struct Coordinated {
+    /// The epoch of the producer that may use it; those of before are fenced.
+    epoch: u64,
+    timeout: Duration,
+    open: Option<Open>,
+}
+
+/// A transaction.
+struct Open {
+    number: TxnNumber,
+    phase: Phase,
+    /// Where it has written.
+    places: BTreeSet<TopicPartition>,
+    /// The offsets it shall commit, by group.
+    offsets: Vec<(String, Vec<OffsetCommit>)>,
+}
+
+/// How far a transaction is.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Phase {
+    Undecided,
+    /// It is decided, and its producer knows; its markers are still to be written.
+    Decided {
+        committed: bool,
+    },
+}
+
+/// A producer's right to a transactional id.
+#[derive(Debug, Clone)]
+pub(super) struct Licence {
+    pub(super) id: String,
+    pub(super) epoch: u64,
+}
+
+impl Transactions {
+    /// Whether an undecided or unfinished transaction holds offsets of this partition.
+    pub(super) fn hold(&self, group: &str, place: &TopicPartition) -> bool {
+        let open = self
+            .0
+            .values()
+            .filter_map(|coordinated| coordinated.open.as_ref());
+        let mut offsets = open.flat_map(|open| &open.offsets);
+        offsets.any(|(of, offsets)| of == group && offsets.iter().any(|offset| offset.partition == *place))
+    }
+}
+
+impl Core {
+    /// Aborts what an earlier producer of the id left open, and fences it.
+    pub(super) fn init_transactions(&mut self, driver: &dyn Driver, id: &str, timeout: Duration) -> Licence {
+        self.finish(driver, id, Phase::Decided { committed: false });
+        let fresh = Coordinated {
+            epoch: 0,
+            timeout,
+            open: None,
+        };
+        let coordinated = self.transactions.0.entry(id.to_owned()).or_insert(fresh);
+        coordinated.epoch += 1;
+        coordinated.timeout = timeout;
+        Licence {
+            id: id.to_owned(),
+            epoch: coordinated.epoch,
+        }
+    }
+
+    /// Writes records in the producer's transaction.
+    pub(super) fn write_in_transaction(
+        &mut self,
+        driver: &dyn Driver,
+        licence: &Licence,
+        pieces: Vec<Piece>,
+    ) -> Result<Positions> {
+        let open = self.transaction(driver, licence)?;
+        let number = open.number;
+        open.places.extend(pieces.iter().map(|piece| piece.place.clone()));
+        self.write(pieces, Some(number), driver.wall())
+    }
+
+    /// Adds offsets to the producer's transaction, if the member may still commit them (KIP-447).
+    pub(super) fn send_offsets(
+        &mut self,
+        driver: &dyn Driver,
+        licence: &Licence,
+        (group, member): (&str, MemberId),
+        offsets: Vec<OffsetCommit>,
+    ) -> Result<()> {
+        self.check_commit(group, member, &offsets)?;
+        let open = self.transaction(driver, licence)?;
+        open.offsets.push((group.to_owned(), offsets));
+        Ok(())
+    }
+
+    /// Decides the producer's transaction. Its markers come a moment later, if messages take time.
+    pub(super) fn end_transaction(
+        &mut self,
+        driver: &dyn Driver,
+        licence: &Licence,
+        committed: bool,
+    ) -> Result<()> {
+        let coordinated = self.licensed(licence)?;
+        let Some(open) = &mut coordinated.open else {
+            return Ok(());
+        };
+        open.phase = Phase::Decided { committed };
+        let (id, number) = (licence.id.clone(), open.number);
+        match driver.latency() {
+            Some(latency) => self.run_at(driver.now() + latency, move |shared| {
+                shared.with(|core| core.finish_if_open(&*shared.driver, &id, number));
+            }),
+            None => self.finish_if_open(driver, &id, number),
+        }
+        Ok(())
+    }
+
+    fn licensed(&mut self, licence: &Licence) -> Result<&mut Coordinated> {
+        let coordinated = self.transactions.0.get_mut(&licence.id);
+        coordinated.filter(|coordinated| coordinated.epoch == licence.epoch).ok_or_else(|| {
+            let message = format_args!(
+                "the producer with the transactional id `{}` is fenced: a newer one has taken its place, or its \
+                 transaction took too long",
+                licence.id
+            );
+            ClusterError::new(ClusterErrorKind::Fenced, message)
+        })
+    }
+
+    /// The producer's transaction; it begins now if there is none.
+    fn transaction(&mut self, driver: &dyn Driver, licence: &Licence) -> Result<&mut Open> {
+        let open = self.licensed(licence)?.open.as_ref();
+        if open.is_some_and(|open| open.phase != Phase::Undecided) {
+            // A client would wait until the one before is finished.
+            self.finish(driver, &licence.id, Phase::Undecided);
+        }
+        let number = TxnNumber(self.number());
+        let coordinated = self.licensed(licence)?;
+        let timeout = coordinated.open.is_none().then_some(coordinated.timeout);
+        if let Some(timeout) = timeout {
+            let id = licence.id.clone();
+            self.run_at(driver.now().saturating_add(timeout), move |shared| {
+                shared.with(|core| core.time_out(&*shared.driver, &id, number));
+            });
+        }
+        let fresh = || Open {
+            number,
+            phase: Phase::Undecided,
+            places: BTreeSet::new(),
+            offsets: Vec::new(),
+        };
+        Ok(self.licensed(licence)?.open.get_or_insert_with(fresh))
+    }
+
+    /// Aborts a transaction that is older than its producer wanted, and fences the producer.
+    fn time_out(&mut self, driver: &dyn Driver, id: &str, number: TxnNumber) {
+        let Some(coordinated) = self.transactions.0.get_mut(id) else {
+            return;
+        };
+        let undecided = |open: &Open| open.number == number && open.phase == Phase::Undecided;
+        if coordinated.open.as_ref().is_some_and(undecided) {
+            coordinated.epoch += 1;
+            self.finish(driver, id, Phase::Decided { committed: false });
+        }
+    }
+
+    fn finish_if_open(&mut self, driver: &dyn Driver, id: &str, number: TxnNumber) {
+        let open = self
+            .transactions
+            .0
+            .get(id)
+            .and_then(|coordinated| coordinated.open.as_ref());
+        if open.is_some_and(|open| open.number == number) {
+            self.finish(driver, id, Phase::Undecided);
+        }
+    }
+
+    /// Writes the markers of the id's transaction, and its offsets. If it is undecided, `verdict` decides.
+    fn finish(&mut self, driver: &dyn Driver, id: &str, verdict: Phase) {
+        let open = self
+            .transactions
+            .0
+            .get_mut(id)
+            .and_then(|coordinated| coordinated.open.take());
+        let Some(open) = open else { return };
+        let phase = if open.phase == Phase::Undecided {
+            verdict
+        } else {
+            open.phase
+        };
+        let committed = phase == Phase::Decided { committed: true };
+        for place in &open.places {
+            // A topic may have been deleted meanwhile.
+            let Ok(log) = self.topics.log_mut(place) else {
+                continue;
+            };
+            if log.settle(open.number, committed, driver.wall()) {
+                let wakers = log.waiters.take();
+                self.wake_readers(wakers);
+            }
+        }
+        for (group, offsets) in open.offsets {
+            if committed {
+                self.groups.entry(group).or_default().store(offsets);
+            }
+        }
+    }
+}
