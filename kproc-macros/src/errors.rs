@@ -38,12 +38,6 @@ impl Errors {
         self.0.is_empty()
     }
 
-    /// The texts, for tests.
-    #[cfg(test)]
-    pub(crate) fn texts(&self) -> Vec<String> {
-        self.0.iter().map(ToString::to_string).collect()
-    }
-
     /// As items that make the build fail with these errors.
     pub(crate) fn to_compile_errors(&self) -> TokenStream {
         self.0.iter().map(syn::Error::to_compile_error).collect()

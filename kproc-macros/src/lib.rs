@@ -1,8 +1,10 @@
-//! The attribute macros of kproc. Users name them through the crate `kproc`.
+//! The attribute macros of kproc. Programs name them through the crate `kproc`.
 //!
-//! This file holds the entry points and what editors show for them; the way of an expansion is
-//! `pipeline` -> `parse` -> `model` -> `check` -> `expand`. Errors are collected on the way, and
-//! the user's item comes out in any case.
+//! This file holds the entry points and what editors show for them. An expansion goes `pipeline` -> `parse` ->
+//! `model` -> `check` -> `expand`: errors are collected on the way, each at its own place, and the user's item
+//! comes out whatever is wrong with it. `attributes` is the vocabulary: the names of all attributes and options.
+//!
+//! Everything but this file works on `proc_macro2` tokens, so that it can be tested without a compiler around it.
 
 mod attributes;
 mod check;
@@ -17,40 +19,114 @@ mod pipeline;
 use attributes::Helper;
 use proc_macro::TokenStream;
 
-/// Marks a processor.
+/// Makes a struct and its methods a processor.
+///
+/// It stands twice: on the struct, whose `#[state]` fields are its stores, and on the struct's impl block, whose
+/// marked methods are its handlers.
+///
+/// ```
+/// use kproc::prelude::*;
+///
+/// const WORDS: Topic<String, i64> = Topic::new("words");
+/// const TOTALS: Topic<String, i64> = Topic::new("totals");
+///
+/// #[processor]
+/// #[derive(Default)]
+/// struct Totals {
+///     #[state]
+///     totals: Table<String, i64>,
+///     records: u64, // any other field is plain Rust
+/// }
+///
+/// #[processor]
+/// impl Totals {
+///     #[on_message(WORDS)]
+///     fn add(&mut self, word: &str, n: i64) -> Result<()> {
+///         self.records += 1;
+///         *self.totals.entry(word)?.or_default() += n;
+///         Ok(())
+///     }
+///
+///     #[every("1s")]
+///     fn publish(&mut self, ctx: &mut Context<'_>) -> Result<()> {
+///         for entry in self.totals.iter() {
+///             let (word, total) = entry?;
+///             ctx.send(&TOTALS, word, &total)?;
+///         }
+///         Ok(())
+///     }
+/// }
+/// ```
+///
+/// The macro generates an `impl kproc::Processor`, and nothing that could not be written by hand. The struct and
+/// the methods stay as they are and can be used and tested as such. The struct may be generic; it cannot have
+/// lifetimes, for it outlives every record. The order of `#[processor]` and `#[derive(…)]` does not matter.
+///
+/// # Methods
+///
+/// | mark | called | arguments after `&mut self` |
+/// |---|---|---|
+/// | [`#[on_message(TOPIC)]`](macro@on_message) | for each record of a topic | `(value)`, `(key, value)`, `(ctx, value)` or `(ctx, key, value)` |
+/// | [`#[every("10s")]`](macro@every) | when a period has passed | `ctx` and `now: Timestamp`, both optional |
+/// | [`#[on_schedule]`](macro@on_schedule) | for timers made by `ctx.schedule` | `ctx`, `timer: TimerId`, `now: Timestamp`, all optional |
+/// | [`#[on_start]`](macro@on_start) | when a task begins | `ctx`, optional |
+/// | [`#[on_stop]`](macro@on_stop) | when a task ends in good order | `ctx`, optional |
+///
+/// `ctx` is `&mut Context<'_>`. A handler is a `fn` or an `async fn` and returns `()` or `Result<(), E>` for any
+/// error that converts into a boxed one; `kproc::Result<()>` takes all of them by `?`. A handler that fails
+/// leaves nothing of what it sent and stored behind; what happens then is a matter of configuration.
+///
+/// # Options on the struct
+///
+/// - `name = "…"`: the processor's name, instead of the struct's in kebab case. It is part of the names of its
+///   changelog topics and state directories: whoever changes it begins anew.
+/// - `crate = path`: see below.
+///
+/// ```
+/// # use kproc::prelude::*;
+/// # const WORDS: Topic<String, i64> = Topic::new("words");
+/// #[processor(name = "word-totals")]
+/// #[derive(Default)]
+/// struct Totals {}
+/// # #[processor]
+/// # impl Totals {
+/// #     #[on_message(WORDS)]
+/// #     fn add(&mut self, _n: i64) {}
+/// # }
+/// # assert_eq!(<Totals as kproc::Processor>::name(), "word-totals");
+/// ```
+///
+/// # Options on the impl block
+///
+/// - `sends(TOPIC, …)`: topics that the handlers send to. Nothing depends on it but the commands `topology` and
+///   `topics`, which show only what is declared.
+/// - `crate = path`: see below.
+///
+/// ```
+/// # use kproc::prelude::*;
+/// # const WORDS: Topic<String, i64> = Topic::new("words");
+/// # const TOTALS: Topic<String, i64> = Topic::new("totals");
+/// # #[processor]
+/// # #[derive(Default)]
+/// # struct Totals {}
+/// #[processor(sends(TOTALS))]
+/// impl Totals {
+///     #[on_message(WORDS)]
+///     fn add(&mut self, ctx: &mut Context<'_>, word: &str, n: i64) -> Result<()> {
+///         Ok(ctx.send(&TOTALS, word, &n)?)
+///     }
+/// }
+/// ```
+///
+/// # Where kproc is
+///
+/// Generated code names the crate as `::kproc`. Where it goes by another name, because `Cargo.toml` renames it
+/// or because another crate re-exports it, say so on both halves: `#[processor(crate = facade::kproc)]`. For a
+/// renamed dependency one line at the root of the crate does it for all processors:
+/// `extern crate streams as kproc;`.
 #[proc_macro_attribute]
 pub fn processor(options: TokenStream, item: TokenStream) -> TokenStream {
     pipeline::expand(&options.into(), &item.into()).into()
-}
-
-/// State.
-#[proc_macro_attribute]
-pub fn state(_: TokenStream, item: TokenStream) -> TokenStream {
-    attributes::stray(Helper::State, &item.into()).into()
-}
-
-/// Message.
-#[proc_macro_attribute]
-pub fn on_message(_: TokenStream, item: TokenStream) -> TokenStream {
-    attributes::stray(Helper::OnMessage, &item.into()).into()
-}
-
-/// Every.
-#[proc_macro_attribute]
-pub fn every(_: TokenStream, item: TokenStream) -> TokenStream {
-    attributes::stray(Helper::Every, &item.into()).into()
-}
-
-/// Start.
-#[proc_macro_attribute]
-pub fn on_start(_: TokenStream, item: TokenStream) -> TokenStream {
-    attributes::stray(Helper::OnStart, &item.into()).into()
-}
-
-/// Stop.
-#[proc_macro_attribute]
-pub fn on_stop(_: TokenStream, item: TokenStream) -> TokenStream {
-    attributes::stray(Helper::OnStop, &item.into()).into()
 }
 
 /// Makes a type the key or value of a record: `#[derive(Codec)] #[codec(json)]`, or `postcard`.
@@ -63,12 +139,254 @@ pub fn on_stop(_: TokenStream, item: TokenStream) -> TokenStream {
 ///   is a `String`, or a `Cow<'a, str>` with `#[serde(borrow)]`.
 /// - `postcard`: small and fast, for types that do not change.
 /// - `crate = path`: where kproc is, if not at `::kproc`.
+///
+/// ```
+/// use kproc::prelude::*;
+/// use serde::{Deserialize, Serialize};
+///
+/// #[derive(Serialize, Deserialize, Codec)]
+/// #[codec(json)]
+/// struct Order<'a> {
+///     sku: &'a str,
+///     cents: u64,
+/// }
+///
+/// const ORDERS: Topic<String, Order> = Topic::new("orders");
+/// ```
 #[proc_macro_derive(Codec, attributes(codec))]
 pub fn codec(item: TokenStream) -> TokenStream {
     derive::codec(item.into()).into()
 }
 
-/// Schedule.
+/// A field of a processor that keeps state: a `Table<K, V>`.
+///
+/// What is stored there survives restarts, and moves with its partition from process to process: every change
+/// also goes to a changelog topic, `<application>-<processor>-<store>-changelog`, and is restored from there
+/// before [`#[on_start]`](macro@on_start). Fields without `#[state]` are plain Rust: a new instance begins with
+/// what its factory puts there.
+///
+/// # Options
+///
+/// - `name = "…"`: the store's name, instead of the field's.
+/// - `changelog = false`: keeps the store on the local disk only. Faster, and lost with the disk, or when the
+///   partition moves to another process.
+///
+/// ```
+/// # use kproc::prelude::*;
+/// # const WORDS: Topic<String, i64> = Topic::new("words");
+/// #[processor]
+/// #[derive(Default)]
+/// struct Totals {
+///     #[state]
+///     totals: Table<String, i64>,
+///     #[state(name = "latest", changelog = false)]
+///     last_seen: Table<String, i64>,
+/// }
+/// # #[processor]
+/// # impl Totals {
+/// #     #[on_message(WORDS)]
+/// #     fn add(&mut self, word: &str, n: i64) -> Result<()> {
+/// #         self.totals.put(word, &n)?;
+/// #         Ok(self.last_seen.put(word, &n)?)
+/// #     }
+/// # }
+/// ```
+#[proc_macro_attribute]
+pub fn state(_: TokenStream, item: TokenStream) -> TokenStream {
+    attributes::stray(Helper::State, &item.into()).into()
+}
+
+/// A method of a processor that is called for each record of a topic.
+///
+/// The topic is a constant of the type `Topic<K, V>`, or any other expression of it, such as `Self::INPUT` in a
+/// generic processor. After `&mut self` the method takes
+///
+/// - `ctx: &mut Context<'_>`, if it wants to;
+/// - the key, unless it takes the value alone;
+/// - the value.
+///
+/// Key and value are what the topic's types lend: `&str` or `String` for `String`, `i64` for `i64`, `Order<'_>`
+/// for `Order`. What borrows from the record lives for this call. Take `Option<…>` where null is welcome (a null
+/// value is a tombstone: the key was deleted); a null that meets anything else, like bytes that cannot be
+/// decoded, is an error of the record and never a default value.
+///
+/// ```
+/// # use kproc::prelude::*;
+/// const PRICES: Topic<String, f64> = Topic::new("prices");
+/// const ORDERS: Topic<u64, String> = Topic::new("orders");
+///
+/// # #[processor]
+/// # #[derive(Default)]
+/// # struct Shop { #[state] prices: Table<String, f64>, orders: u64 }
+/// #[processor]
+/// impl Shop {
+///     #[on_message(PRICES)]
+///     fn priced(&mut self, item: &str, price: Option<f64>) -> Result<()> {
+///         match price {
+///             Some(price) => self.prices.put(item, &price)?,
+///             None => self.prices.delete(item)?,
+///         }
+///         Ok(())
+///     }
+///
+///     #[on_message(ORDERS, start = latest)]
+///     async fn ordered(&mut self, ctx: &mut Context<'_>, item: &str) {
+///         self.orders += 1;
+///         # let _ = (ctx, item);
+///     }
+/// }
+/// ```
+///
+/// A processor may handle several topics; each of them has one handler in it. Records of one partition number
+/// come to the same instance, in the order of their timestamps.
+///
+/// # Options
+///
+/// - `start = earliest` (the default) or `start = latest`: where to begin as long as nothing was committed. Later
+///   starts go on where the last one ended.
+#[proc_macro_attribute]
+pub fn on_message(_: TokenStream, item: TokenStream) -> TokenStream {
+    attributes::stray(Helper::OnMessage, &item.into()).into()
+}
+
+/// A method of a processor that is called when a period has passed.
+///
+/// After `&mut self` it takes `ctx: &mut Context<'_>` and `now: Timestamp`, both optional, in this order.
+///
+/// ```
+/// # use kproc::prelude::*;
+/// # const WORDS: Topic<String, i64> = Topic::new("words");
+/// # #[processor]
+/// # #[derive(Default)]
+/// # struct Totals { #[state] totals: Table<String, i64> }
+/// # #[processor]
+/// # impl Totals {
+/// #     #[on_message(WORDS)]
+/// #     fn add(&mut self, _n: i64) {}
+/// #[every("10s")]
+/// fn report(&mut self) -> Result<()> {
+///     println!("{} words", self.totals.len()?);
+///     Ok(())
+/// }
+///
+/// #[every("1m", stream_time)]
+/// fn forget(&mut self, ctx: &mut Context<'_>, now: Timestamp) {
+///     # let _ = (ctx, now);
+/// }
+/// # }
+/// ```
+///
+/// A method is called once at most when time advances, however many periods have passed: a suspended machine
+/// makes up for nothing. What is due stays on the grid of the period.
+///
+/// # The period
+///
+/// A whole number and a unit, without spaces:
+///
+/// | unit | is |
+/// |---|---|
+/// | `ms` | a millisecond |
+/// | `s` | a second |
+/// | `m` | a minute |
+/// | `h` | an hour |
+/// | `d` | 24 hours |
+///
+/// The shortest period is `"1ms"`.
+///
+/// # Options
+///
+/// - `stream_time`: goes by stream time, the highest timestamp of a record that the task has seen, instead of by
+///   the wall clock. Stream time stands still while no records come, and runs fast while old ones are caught up
+///   with.
+#[proc_macro_attribute]
+pub fn every(_: TokenStream, item: TokenStream) -> TokenStream {
+    attributes::stray(Helper::Every, &item.into()).into()
+}
+
+/// A method of a processor that is called when a task begins: its stores are restored and open.
+///
+/// After `&mut self` it takes `ctx: &mut Context<'_>` or nothing. It is called again after a task fell back to
+/// its last commit, on a new instance.
+///
+/// ```
+/// # use kproc::prelude::*;
+/// # const WORDS: Topic<String, i64> = Topic::new("words");
+/// # #[processor]
+/// # #[derive(Default)]
+/// # struct Totals { #[state] totals: Table<String, i64>, known: usize }
+/// # #[processor]
+/// # impl Totals {
+/// #     #[on_message(WORDS)]
+/// #     fn add(&mut self, _n: i64) {}
+/// #[on_start]
+/// fn begin(&mut self) -> Result<()> {
+///     self.known = self.totals.len()?;
+///     Ok(())
+/// }
+/// # }
+/// ```
+#[proc_macro_attribute]
+pub fn on_start(_: TokenStream, item: TokenStream) -> TokenStream {
+    attributes::stray(Helper::OnStart, &item.into()).into()
+}
+
+/// A method of a processor that is called when a task ends in good order: the application stops, or the partition
+/// moves to another process. What is sent and stored here is still committed.
+///
+/// After `&mut self` it takes `ctx: &mut Context<'_>` or nothing. Do not count on it: a process that crashes
+/// calls nothing.
+///
+/// ```
+/// # use kproc::prelude::*;
+/// # const WORDS: Topic<String, i64> = Topic::new("words");
+/// # #[processor]
+/// # #[derive(Default)]
+/// # struct Totals {}
+/// # #[processor]
+/// # impl Totals {
+/// #     #[on_message(WORDS)]
+/// #     fn add(&mut self, _n: i64) {}
+/// #[on_stop]
+/// async fn end(&mut self, ctx: &mut Context<'_>) -> Result<()> {
+///     ctx.send(&WORDS, "the end", &0)?;
+///     Ok(())
+/// }
+/// # }
+/// ```
+#[proc_macro_attribute]
+pub fn on_stop(_: TokenStream, item: TokenStream) -> TokenStream {
+    attributes::stray(Helper::OnStop, &item.into()).into()
+}
+
+/// The method of a processor that is called when a timer fires that was made by `ctx.schedule`.
+///
+/// A processor has one such method at most, and needs it to schedule anything. After `&mut self` it takes
+/// `ctx: &mut Context<'_>`, `timer: TimerId` (what `schedule` returned) and `now: Timestamp`, all optional, in
+/// this order.
+///
+/// ```
+/// # use kproc::prelude::*;
+/// use kproc::TimerClock;
+/// use std::time::Duration;
+///
+/// # const WORDS: Topic<String, i64> = Topic::new("words");
+/// # #[processor]
+/// # #[derive(Default)]
+/// # struct Totals {}
+/// # #[processor]
+/// # impl Totals {
+/// #[on_message(WORDS)]
+/// fn add(&mut self, ctx: &mut Context<'_>, _n: i64) -> Result<()> {
+///     ctx.schedule(Duration::from_secs(5), TimerClock::Wall)?;
+///     Ok(())
+/// }
+///
+/// #[on_schedule]
+/// fn fired(&mut self, ctx: &mut Context<'_>, timer: TimerId) {
+///     ctx.cancel(timer); // once was enough
+/// }
+/// # }
+/// ```
 #[proc_macro_attribute]
 pub fn on_schedule(_: TokenStream, item: TokenStream) -> TokenStream {
     attributes::stray(Helper::OnSchedule, &item.into()).into()

@@ -14,7 +14,7 @@ pub use crate::{
     handler::{Argument, ContextArgument, First, FirstOfTimer, Periodic, TimerArgument, TypedTopic},
     handler::{context, first, key, outcome, timer, timer_first, topic, undeclared, value},
     processor::{Declare, Start, StoreOptions},
-    state::{NoStore, Probe, State, default_name, store},
+    state::{NoStore, Probe, State, store},
     timer::{Timer, TimerClock},
 };
 pub use kproc_store::{Store, codec};

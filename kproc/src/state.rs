@@ -4,7 +4,7 @@ use std::{borrow::Cow, marker::PhantomData};
 
 use kproc_store::Store;
 
-use crate::processor::{self, Declare, Processor};
+use crate::processor::{Declare, default_name};
 
 /// The declared fields of a processor, known from `#[processor]` on its struct.
 #[diagnostic::on_unimplemented(
@@ -13,15 +13,12 @@ use crate::processor::{self, Declare, Processor};
     note = "`#[processor]` goes on the struct (its `#[state]` fields) and on its `impl` block (its handlers)"
 )]
 pub trait State {
-    /// The name given by `#[processor(name = "…")]`.
-    const NAME: Option<&'static str>;
+    /// The name given by `#[processor(name = "…")]`, or the one that a processor has by default.
+    fn name() -> Cow<'static, str> {
+        Cow::Owned(default_name(std::any::type_name::<Self>()))
+    }
     /// Declares the stores.
     fn stores(&mut self, to: &mut dyn Declare);
-}
-
-/// The name of a processor that the attribute gives none.
-pub fn default_name<P: Processor>() -> Cow<'static, str> {
-    Cow::Owned(processor::default_name(std::any::type_name::<P>()))
 }
 
 /// Checks that a field is a store, at the one place where the compiler shall say so if it is not.

@@ -216,7 +216,7 @@ mod tests {
                 #[codec(json,, crate = a)]
                 struct A;
             )),
-            ["an option is missing between two commas"]
+            ["an option is missing before a comma"]
         );
         assert_eq!(
             errors(quote!(

@@ -70,10 +70,7 @@ pub(crate) fn expand(handled: &Handled) -> TokenStream {
             #[automatically_derived]
             impl #impl_generics #k::Processor for #self_ty #where_clause {
                 fn name() -> #k::Cow<'static, #k::core::primitive::str> {
-                    match #state::NAME {
-                        #k::Option::Some(__name) => #k::Cow::Borrowed(__name),
-                        #k::Option::None => #k::default_name::<Self>(),
-                    }
+                    #state::name()
                 }
                 fn declare(&mut self, __to: &mut dyn #k::Declare) {
                     #(#declare)*

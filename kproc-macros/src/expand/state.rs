@@ -19,10 +19,13 @@ pub(crate) fn expand(declared: &Declared) -> TokenStream {
     } = declared;
     let generics = with_stores(declared, krate);
     let (impl_generics, type_generics, where_clause) = generics.split_for_impl();
-    let name = declared
-        .name
-        .as_ref()
-        .map_or(quote!(#k::Option::None), |name| quote!(#k::Option::Some(#name)));
+    let name = declared.name.as_ref().map(|name| {
+        quote! {
+            fn name() -> #k::Cow<'static, #k::core::primitive::str> {
+                #k::Cow::Borrowed(#name)
+            }
+        }
+    });
     let stores = fields
         .iter()
         .filter_map(|field| Some(store(field, field.store.as_ref()?, krate)));
@@ -46,7 +49,7 @@ pub(crate) fn expand(declared: &Declared) -> TokenStream {
             #outside
             #[automatically_derived]
             impl #impl_generics #k::State for #ident #type_generics #where_clause {
-                const NAME: #k::Option<&'static #k::core::primitive::str> = #name;
+                #name
                 fn stores(&mut self, __to: &mut dyn #k::Declare) {
                     #inside
                     #(#stores)*

@@ -41,12 +41,12 @@ impl Totals {
     #[cfg_attr(all(), every("1s"), inline)]
     fn publish(&mut self) {}
 
-    #[cfg(all())]
+    #[cfg(test)]
     #[on_start]
     fn begin(&mut self) {}
 
     #[on_start]
-    #[cfg(any())]
+    #[cfg(not(test))]
     fn begin(&mut self) {}
 
     #[cfg_attr(all(), cfg(any()))]

@@ -2,7 +2,13 @@
 
 #![deny(warnings)]
 #![no_implicit_prelude]
-#![allow(dead_code, unused_macros, non_snake_case)]
+#![allow(
+    dead_code,
+    unused_macros,
+    non_snake_case,
+    clippy::unnecessary_wraps,
+    clippy::default_trait_access
+)]
 
 use ::kproc::{Context, Table, Topic, processor};
 

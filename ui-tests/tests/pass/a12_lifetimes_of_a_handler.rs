@@ -17,7 +17,7 @@ struct Totals {}
 #[processor]
 impl Totals {
     #[on_message(WORDS)]
-    fn on<'c, 'r: 'c, 'k>(&mut self, _ctx: &'c mut Context<'r>, _word: &'k str, _n: i64)
+    fn on<'c, 'r, 'k>(&mut self, _ctx: &'c mut Context<'r>, _word: &'k str, _n: i64)
     where
         'r: 'c,
     {
@@ -27,7 +27,7 @@ impl Totals {
     async fn line<'l>(&mut self, _ctx: Ctx<'_, '_>, _key: Option<Id<'l>>, _line: Id<'l>) {}
 
     #[every("1s")]
-    fn publish<'a>(&'a mut self, _ctx: Ctx<'a, '_>, _now: Timestamp) {}
+    fn publish<'a, 'b: 'a>(&'a mut self, _ctx: Ctx<'a, 'b>, _now: Timestamp) {}
 }
 
 #[test]

@@ -28,12 +28,14 @@ impl Before {
     #[kproc::on_message(WORDS)]
     #[must_use = "not really"]
     fn add(&mut self, _n: i64) -> Result<()> {
-        let _ = &self.totals;
+        self.totals.contains("a")?;
         Ok(())
     }
 
     /// A method like any other.
-    fn helper(&self) {}
+    fn helper(&self) {
+        let _ = &self.totals;
+    }
 
     const LIMIT: usize = 3;
 }

@@ -117,3 +117,6 @@ fn first_line(item: &TokenStream) -> TokenStream {
     };
     head.parse2(item.clone()).unwrap_or_else(|_| item.clone())
 }
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,300 @@
+//! Whole expansions. (What the compiler makes of them is tested by the crate `ui-tests`.)
+
+use proc_macro2::TokenStream;
+use quote::quote;
+
+use super::expand;
+
+fn pretty(tokens: TokenStream) -> String {
+    prettyplease::unparse(&syn::parse2(tokens).expect("an expansion is a list of items"))
+}
+
+/// The messages of the `compile_error!`s in an expansion, in order.
+fn errors(expansion: TokenStream) -> Vec<String> {
+    let file: syn::File = syn::parse2(expansion).expect("an expansion is a list of items");
+    let messages = file.items.iter().filter_map(|item| match item {
+        syn::Item::Macro(item) => Some(item.mac.parse_body::<syn::LitStr>().expect("a text").value()),
+        _ => None,
+    });
+    messages.collect()
+}
+
+/// The program of the first page, as a person would have written it. After a change:
+/// `UPDATE_EXPANSIONS=1 cargo test -p kproc-macros`, and read the difference.
+#[test]
+fn totals_expands_to_what_a_person_would_write() {
+    let on_struct = quote! {
+        #[derive(Default)]
+        struct Totals {
+            #[state]
+            totals: Table<String, i64>,
+            seen: u64,
+        }
+    };
+    let on_impl = quote! {
+        impl Totals {
+            #[on_message(WORDS)]
+            fn add(&mut self, word: &str, n: i64) -> Result<()> {
+                *self.totals.entry(word)?.or_default() += n;
+                Ok(())
+            }
+
+            #[every("1s")]
+            async fn publish(&mut self, ctx: &mut Context<'_>) -> Result<()> {
+                self.send_all(ctx).await
+            }
+        }
+    };
+    let nothing = TokenStream::new();
+    let mut expansion = expand(&nothing, &on_struct);
+    expansion.extend(expand(&nothing, &on_impl));
+    let actual = pretty(expansion);
+    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/expansions/totals.rs");
+    if std::env::var_os("UPDATE_EXPANSIONS").is_some() {
+        std::fs::write(path, &actual).expect("the snapshot can be written");
+    }
+    let expected = std::fs::read_to_string(path).expect("the snapshot is there");
+    assert_eq!(
+        actual, expected,
+        "the expansion has changed: see the comment of this test"
+    );
+}
+
+/// A07: mistakes of the attribute, of the fields and of the options come out of one expansion.
+#[test]
+fn a07_all_errors_at_once() {
+    let struct_errors = errors(expand(
+        &quote!(nmae = "x", crate = 3),
+        &quote! {
+            struct Totals<'a> {
+                #[state(name = "a", name = "b")]
+                one: Table<String, &'a str>,
+                #[state(chnagelog)]
+                two: Table<String, i64>,
+                #[every("1s")]
+                three: u64,
+            }
+        },
+    ));
+    assert_eq!(struct_errors.len(), 6, "{struct_errors:#?}");
+    let impl_errors = errors(expand(
+        &quote!(sends = WORDS),
+        &quote! {
+            impl Totals {
+                #[on_message("words")]
+                fn add<T>(word: T) {}
+                #[every("0s", streamtime)]
+                fn publish(&mut self, a: u8, b: u8, c: u8) {}
+                #[on_start]
+                #[on_stop]
+                fn frame(self) {}
+            }
+        },
+    ));
+    assert_eq!(impl_errors.len(), 9, "{impl_errors:#?}");
+}
+
+/// A11: whatever is wrong, the user's item comes out, without our marks, and with an impl for those who use it.
+#[test]
+fn a11_the_item_always_comes_out() {
+    let bad = quote!(nonsense);
+    let cases = [
+        (
+            quote!(
+                struct A {
+                    #[state(bad)]
+                    a: u8,
+                }
+            ),
+            "struct A {\n    a: u8,\n}\n",
+            "::State for A {",
+        ),
+        (
+            quote!(
+                struct A(#[state] u8);
+            ),
+            "struct A(u8);\n",
+            "::State for A {",
+        ),
+        (
+            quote!(
+                enum A {
+                    #[state]
+                    B {
+                        #[every]
+                        c: u8,
+                    },
+                }
+            ),
+            "enum A {\n    B { c: u8 },\n}\n",
+            "::State for A {",
+        ),
+        (
+            quote!(union A { #[state] a: u8 }),
+            "union A {\n    a: u8,\n}\n",
+            "::State for A {",
+        ),
+        (
+            quote!(impl A { #[on_message] const X: u8 = 3; #[on_start(bad)] fn f() {} }),
+            "impl A {\n    const X: u8 = 3;\n",
+            "::Processor for A {",
+        ),
+        (
+            quote!(impl B for A { #[on_message(X)] fn f() {} }),
+            "impl B for A {\n    fn f() {}\n}\n",
+            "",
+        ),
+        (
+            quote!(
+                fn f() {}
+            ),
+            "fn f() {}\n",
+            "",
+        ),
+        (
+            quote!(
+                mod m {}
+            ),
+            "mod m {}\n",
+            "",
+        ),
+    ];
+    for (item, comes_out, implements) in cases {
+        let expansion = expand(&bad, &item);
+        assert!(!errors(expansion.clone()).is_empty(), "{item}");
+        let text = pretty(expansion);
+        assert!(text.starts_with(comes_out), "{text}");
+        assert!(text.contains(implements), "{text}");
+    }
+}
+
+/// What cannot be read at all comes out as it was, beside the error.
+#[test]
+fn a11_unreadable_items_come_out_unchanged() {
+    for item in [
+        quote!(struct A { a }),
+        quote!(impl A { fn }),
+        quote!(impl A { #[on_message(X)] fn f(&mut self) }),
+    ] {
+        let expansion = expand(&TokenStream::new(), &item).to_string();
+        assert!(expansion.starts_with(&item.to_string()), "{expansion}");
+        assert!(expansion.contains("compile_error"), "{expansion}");
+    }
+}
+
+/// A02: no tokens make the macro panic, wherever they stand.
+#[test]
+fn a02_odd_tokens_are_errors_and_never_panics() {
+    let long = "x".repeat(70_000);
+    let odd = [
+        quote!(r#async),
+        quote!(-1),
+        quote!(()),
+        quote!(),
+        quote!(,),
+        quote!(a,, b),
+        quote!(1.5),
+        quote!(a::b::<C>),
+        quote!(#long),
+        quote!(name = #long),
+        quote!(= 3),
+        quote!('a),
+        quote!(# [x]),
+        quote!(start = start = start),
+        quote!("1s",, stream_time),
+        quote!("1s" stream_time),
+        quote!(WORDS, start(latest)),
+        quote!({ {} }),
+    ];
+    for options in &odd {
+        let fields = quote!(struct A { #[state(#options)] a: u8, #[state = #options] b: u8 });
+        let block = quote! {
+            impl A {
+                #[on_message(#options)] fn a(&mut self, _n: u8) {}
+                #[every(#options)] fn b(&mut self) {}
+                #[on_start(#options)] fn c(&mut self) {}
+                #[cfg_attr(#options)] fn d(&mut self) {}
+                #[cfg_attr(all(), every(#options))] fn e(&mut self) {}
+            }
+        };
+        for item in [fields, block] {
+            let expansion = expand(options, &item).to_string();
+            assert!(expansion.contains("compile_error"), "{options}");
+        }
+    }
+}
+
+/// A03: conditions of a method come with everything that is made for it.
+#[test]
+fn a03_conditions_are_copied() {
+    let expansion = pretty(expand(
+        &TokenStream::new(),
+        &quote! {
+            #[cfg(one)]
+            impl A {
+                #[cfg(two)]
+                #[on_message(X)]
+                fn a(&mut self, _n: u8) {}
+                #[cfg_attr(three, every("1s"), doc = "x")]
+                fn b(&mut self) {}
+                #[cfg_attr(four, cfg(five), doc = "x")]
+                #[on_start]
+                fn c(&mut self) {}
+            }
+        },
+    ));
+    let count = |condition: &str| expansion.matches(condition).count();
+    assert_eq!(count("#[cfg(one)]"), 2, "{expansion}"); // the block, the impl
+    assert_eq!(count("#[cfg(two)]"), 3, "{expansion}"); // the method, its input, its arm
+    assert_eq!(count("#[cfg(three)]"), 2, "{expansion}"); // its timer, its arm
+    assert_eq!(count("#[cfg_attr(three, doc = \"x\")]"), 1, "{expansion}"); // the method
+    assert_eq!(
+        count("#[cfg_attr(four, cfg(five), doc = \"x\")]"),
+        1,
+        "{expansion}"
+    ); // the method
+    assert_eq!(count("#[cfg_attr(four, cfg(five))]"), 1, "{expansion}"); // its call
+    assert!(!expansion.contains("#[every"), "{expansion}");
+}
+
+/// A09: with a path of its own nothing names `::kproc`.
+#[test]
+fn a09_everything_goes_through_the_path() {
+    let path = quote!(crate = facade::kproc);
+    let on_struct = expand(
+        &path,
+        &quote!(
+            struct A<V> {
+                #[facade::kproc::state]
+                a: Table<V, V>,
+                b: V,
+            }
+        ),
+    );
+    let on_impl = expand(
+        &path,
+        &quote! {
+            impl<V> A<V> {
+                #[facade::kproc::on_message(X)] fn a(&mut self, ctx: C, key: K, value: V) {}
+                #[every("1s")] async fn b(&mut self, now: T) {}
+                #[on_start] fn c(&mut self, ctx: C) {}
+                #[on_stop] fn d(&mut self) {}
+                #[on_schedule] fn e(&mut self, ctx: C, id: I, now: T) {}
+            }
+        },
+    );
+    for expansion in [on_struct, on_impl] {
+        assert!(errors(expansion.clone()).is_empty());
+        let text = expansion.to_string();
+        assert!(text.contains("facade :: kproc :: __private"), "{text}");
+        assert!(
+            text.matches(":: kproc :: __private").count()
+                == text.matches("facade :: kproc :: __private").count(),
+            "{text}"
+        );
+        assert!(
+            !text.contains("# [facade") && !text.contains("# [state"),
+            "{text}"
+        );
+    }
+}
