@@ -35,7 +35,23 @@ pub use kproc_store::{
     codec::{self, Codec, Json, Postcard},
 };
 
-pub use kproc_macros::{Codec, every, on_message, on_schedule, on_start, on_stop, processor, state};
+/// ```
+/// use std::borrow::Cow;
+/// use kproc::prelude::*;
+/// use serde::{Deserialize, Serialize};
+///
+/// #[derive(Serialize, Deserialize, Codec)]
+/// #[codec(json)]
+/// struct Order<'a> {
+///     #[serde(borrow)]
+///     note: Cow<'a, str>,
+///     cents: u64,
+/// }
+///
+/// const ORDERS: Topic<String, Order<'_>> = Topic::new("orders");
+/// ```
+pub use kproc_macros::Codec;
+pub use kproc_macros::{every, on_message, on_schedule, on_start, on_stop, processor, state};
 
 pub use app::{App, Demo, Feed, Results};
 pub use batch::Batch;

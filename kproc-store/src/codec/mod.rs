@@ -90,6 +90,59 @@ pub trait Data: Sized {
 }
 
 /// A type whose values are the bytes of a record.
+///
+/// `#[derive(Codec)]` makes one of a type that serde knows. By hand, a format of one's own takes these impls (and
+/// [`Own`], if `entry` and tests shall have the value):
+///
+/// ```
+/// use std::borrow::Cow;
+/// use kproc_store::codec::{Codec, Data, DecodeError, Encode, EncodeError, FromItem, Text};
+///
+/// /// A square of a chess board: `e4`.
+/// #[derive(Debug, PartialEq)]
+/// struct Square([u8; 2]);
+///
+/// impl Data for Square {
+///     type Item<'a> = Square;
+/// }
+///
+/// impl Codec for Square {
+///     fn name() -> Cow<'static, str> {
+///         "square".into()
+///     }
+///     fn decode(bytes: &[u8]) -> Result<Square, DecodeError> {
+///         match bytes {
+///             [file @ b'a'..=b'h', rank @ b'1'..=b'8'] => Ok(Square([*file, *rank])),
+///             _ => Err(DecodeError::new("square", "wants a letter and a digit like `e4`")),
+///         }
+///     }
+///     fn to_text(bytes: &[u8]) -> Result<Text, DecodeError> {
+///         let Square(square) = Self::decode(bytes)?;
+///         String::to_text(&square)
+///     }
+///     fn from_text(text: &Text, out: &mut Vec<u8>) -> Result<(), EncodeError> {
+///         let square = text.as_str().and_then(|square| Self::decode(square.as_bytes()).ok());
+///         square.ok_or_else(|| EncodeError::text("square", "a square like \"e4\"", text))?.encode(out)
+///     }
+/// }
+///
+/// impl Encode<Square> for Square {
+///     fn encode(&self, out: &mut Vec<u8>) -> Result<(), EncodeError> {
+///         out.extend_from_slice(&self.0);
+///         Ok(())
+///     }
+/// }
+///
+/// impl FromItem<'_, Square> for Square {
+///     fn from_item(item: Square) -> Self {
+///         item
+///     }
+/// }
+///
+/// assert_eq!(Square::decode(b"e4")?, Square([b'e', b'4']));
+/// assert!(Square::decode(b"i9").is_err());
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is not a record type",
     label = "no codec for `{Self}`",
@@ -146,6 +199,17 @@ pub trait KeyCodec: Data {
 
     /// The text form of the part of a key at the front of `bytes`.
     fn take_text(bytes: &mut &[u8], last: bool) -> Result<Text, DecodeError>;
+
+    /// The text form of a whole key.
+    fn key_to_text(bytes: &[u8]) -> Result<Text, DecodeError> {
+        let mut rest = bytes;
+        let text = Self::take_text(&mut rest, true)?;
+        if rest.is_empty() {
+            Ok(text)
+        } else {
+            Err(DecodeError::trailing(&Self::key_name(), bytes.len(), rest.len()))
+        }
+    }
 
     /// Encodes a text form as a (part of a) key; appends to `out`.
     fn put_text(text: &Text, out: &mut Vec<u8>, last: bool) -> Result<(), EncodeError>;

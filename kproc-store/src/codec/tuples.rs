@@ -25,13 +25,7 @@ macro_rules! tuple {
             }
 
             fn to_text(bytes: &[u8]) -> Result<Text, DecodeError> {
-                let mut rest = bytes;
-                let text = Self::take_text(&mut rest, true)?;
-                if rest.is_empty() {
-                    Ok(text)
-                } else {
-                    Err(DecodeError::trailing(&Self::name(), bytes.len(), rest.len()))
-                }
+                Self::key_to_text(bytes)
             }
 
             fn from_text(text: &Text, out: &mut Vec<u8>) -> Result<(), EncodeError> {
