@@ -53,6 +53,7 @@ pub(crate) fn plan(topology: Arc<Topology>, settings: &Settings, state_dir: Path
         missing_timestamp: settings.missing_timestamp,
         max_task_idle: settings.max_task_idle,
         max_ahead: settings.max_ahead,
+        fired: None,
     };
     Plan {
         topology,

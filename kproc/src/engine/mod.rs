@@ -11,10 +11,12 @@
 //! - `inputs`: which record is next
 //! - `stretch`, `desk`, `unit`: the loop, and how processors take turns in it
 //! - `recover`, `failure`: what follows when a turn fails
+//! - `fired`: what tests are told of timers
 
 mod counters;
 mod desk;
 mod failure;
+mod fired;
 mod inputs;
 mod recover;
 pub mod rig;
@@ -35,6 +37,8 @@ use kproc_store::Buffer;
 
 pub(crate) use counters::Counters;
 pub(crate) use failure::{Carry, Failure, Next, Phase, Retrying};
+pub use fired::Fired;
+pub(crate) use fired::FiredLog;
 pub(crate) use settings::TaskSettings;
 pub(crate) use task::Task;
 pub(crate) use unit::{AnyUnit, unit};

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use super::FiredLog;
 use crate::policy::{MissingTimestamp, Policies};
 
 /// Settings of a task.
@@ -16,4 +17,6 @@ pub(crate) struct TaskSettings {
     pub(crate) max_task_idle: Duration,
     /// A record whose timestamp is further ahead of wall time than this does not move stream time.
     pub(crate) max_ahead: Option<Duration>,
+    /// Where timers that have fired are noted, if somebody wants to know.
+    pub(crate) fired: Option<FiredLog>,
 }

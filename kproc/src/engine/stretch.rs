@@ -5,7 +5,7 @@ use std::{collections::VecDeque, convert::Infallible, time::Duration};
 use kproc_store::Marks;
 
 use super::{
-    Counters, Pause, Rest,
+    Counters, Fired, Pause, Rest,
     desk::{Desk, Turn},
     failure::{Carry, Phase, report_passed_over},
     settings::TaskSettings,
@@ -247,7 +247,18 @@ impl<'s, 't> Stretch<'s, 't> {
             What::Timer(firing),
             Some(now),
         )
-        .await
+        .await?;
+        if let Some(log) = &self.tools.settings.fired {
+            let work = self.desk.work.borrow();
+            log.add(Fired {
+                processor: work.units[firing.unit].0.clone(),
+                partition: work.task.partition,
+                timer: firing.timer,
+                clock: firing.clock,
+                now,
+            });
+        }
+        Ok(())
     }
 
     /// A turn that is no record's.

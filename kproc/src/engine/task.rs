@@ -315,6 +315,16 @@ impl Task {
         self.plan.firings.extend(all);
     }
 
+    /// Advances stream time, if there is one, as a record would that no handler takes. What follows from it
+    /// happens at the next run.
+    pub(crate) fn advance_stream_time(&mut self, by: Duration) {
+        if let Some(time) = &mut self.work.stream_time {
+            *time = time.saturating_add(by);
+            self.plan.unheard = 0;
+            self.touched = true;
+        }
+    }
+
     /// Runs `#[on_stop]` of every processor. What is sent and stored there is still to be committed.
     pub(crate) async fn stop(&mut self, clock: &dyn Clock) -> Result<(), Failure> {
         self.look(clock);

@@ -403,6 +403,11 @@ impl Executor {
         self.clock.lock().now = until;
     }
 
+    /// Lets time jump: what was due meanwhile is late, as when a machine was suspended.
+    pub(crate) fn jump(&mut self, by: Duration) {
+        self.clock.lock().now += by;
+    }
+
     /// Runs until `future` has a result, all other futures beside it; `None`: it cannot get one any more.
     pub(crate) fn run_until<T>(&mut self, future: impl Future<Output = T>) -> Option<T> {
         let mut future = pin!(future);
