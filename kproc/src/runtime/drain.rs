@@ -10,6 +10,7 @@ use tokio::sync::oneshot;
 
 use super::{
     error::RunError,
+    lend::Borrower,
     order::{Done, WorkerHandle, WorkerOrder},
     patience::retried,
     plan::Plan,
@@ -30,6 +31,10 @@ pub(super) enum Request {
     Drain(oneshot::Sender<std::result::Result<(), RunError>>),
     /// Fire all wall-clock timers once.
     FireTimers(Done),
+    /// Commit what was done.
+    Commit,
+    /// Lend every task as soon as it rests.
+    Lend(Borrower),
 }
 
 /// Answers when everything is processed and committed.

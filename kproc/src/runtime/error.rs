@@ -2,6 +2,12 @@
 
 use std::time::Duration;
 
+use crate::{
+    engine::{Failure, Phase},
+    error::ErrorKind,
+    record::{Offset, TopicPartition},
+};
+
 /// Why an application stopped, or did not start.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
@@ -10,8 +16,8 @@ pub enum RunError {
     #[error("cannot start: {}", list(.0))]
     Check(Vec<String>),
     /// A handler failed, and its policy is to stop.
-    #[error("{0}")]
-    Task(String),
+    #[error(transparent)]
+    Task(TaskFailure),
     /// The cluster failed, or refused something.
     #[error("{what}: {reason}")]
     Cluster {
@@ -52,6 +58,37 @@ pub enum RunError {
     /// The instance ended before what was asked of it was done.
     #[error("the application has stopped")]
     Stopped,
+}
+
+/// A handler's failure that has stopped an application.
+#[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
+#[error("{message}")]
+#[non_exhaustive]
+pub struct TaskFailure {
+    /// The processor's name.
+    pub processor: String,
+    /// The record that it could not process: topic (by its name in the program), partition, offset. `None`: it was
+    /// no record's handler that failed.
+    pub record: Option<(TopicPartition, Offset)>,
+    /// What it came from.
+    pub kind: ErrorKind,
+    /// All of it in words.
+    pub message: String,
+}
+
+impl From<&Failure> for TaskFailure {
+    fn from(failure: &Failure) -> Self {
+        let record = match &failure.phase {
+            Phase::Record(partition, offset) => Some((partition.clone(), *offset)),
+            _ => None,
+        };
+        Self {
+            processor: failure.processor.to_string(),
+            record,
+            kind: failure.kind(),
+            message: failure.to_string(),
+        }
+    }
 }
 
 /// One fault as it is, several as a list.

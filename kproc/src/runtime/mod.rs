@@ -25,6 +25,7 @@ mod commit;
 mod drain;
 mod error;
 mod fall_back;
+mod lend;
 mod order;
 mod owner;
 mod patience;
@@ -48,11 +49,12 @@ use std::sync::Arc;
 
 use tokio::sync::mpsc::unbounded_channel;
 
-pub use error::RunError;
+pub use error::{RunError, TaskFailure};
 pub use running::Running;
 pub use status::{RunState, Status, TaskPhase, TaskStatus};
 
 #[allow(unused_imports, reason = "the command line calls it")]
+pub(crate) use lend::Lent;
 pub(crate) use plan::{Plan, Settings};
 #[allow(unused_imports, reason = "the command line calls it")]
 pub(crate) use running::block_on;

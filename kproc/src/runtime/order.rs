@@ -12,7 +12,10 @@ use std::{
 
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 
-use super::slot::{Slot, Tenure, Token};
+use super::{
+    lend::Borrower,
+    slot::{Slot, Tenure, Token},
+};
 use crate::engine::Rest;
 
 /// To the restorer.
@@ -39,6 +42,8 @@ pub(super) enum WorkerOrder {
     Commit,
     /// Fire every wall-clock timer once; the channel closes when all have fired.
     FireTimers(Done),
+    /// Lend every task as soon as it rests.
+    Lend(Borrower),
     /// Finish, commit, close everything by then, and end.
     Stop(Duration),
 }

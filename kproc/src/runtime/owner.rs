@@ -210,18 +210,23 @@ impl Owner {
                         self.plan.clone(), cluster.clone(), group.clone(), clock.clone(), board.clone(),
                         self.workers.clone(), reply,
                     )),
-                    Some(Request::FireTimers(done)) => {
-                        self.workers.iter().for_each(|worker| worker.send(WorkerOrder::FireTimers(done.clone())));
-                    }
+                    Some(Request::FireTimers(done)) => self.order_all(|| WorkerOrder::FireTimers(done.clone())),
+                    Some(Request::Commit) => self.order_all(|| WorkerOrder::Commit),
+                    Some(Request::Lend(to)) => self.order_all(|| WorkerOrder::Lend(to.clone())),
                     None => requests.close(),
                 },
                 Some(()) = futures_util::StreamExt::next(&mut draining), if !draining.is_empty() => {}
                 () = clock.sleep_until(commit_at), if stopping.is_none() => {
-                    self.workers.iter().for_each(|worker| worker.send(WorkerOrder::Commit));
+                    self.order_all(|| WorkerOrder::Commit);
                     commit_at = clock.now() + self.plan.settings.commit_interval;
                 }
             }
         }
+    }
+
+    /// Gives all workers the same order.
+    fn order_all(&self, order: impl Fn() -> WorkerOrder) {
+        self.workers.iter().for_each(|worker| worker.send(order()));
     }
 
     /// Passes on what happened. Whether the membership is over.

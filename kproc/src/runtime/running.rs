@@ -14,7 +14,7 @@ use tokio::sync::{
     oneshot,
 };
 
-use super::{drain::Request, error::RunError, status::Status, supervisor::Supervisor};
+use super::{drain::Request, error::RunError, lend::Borrower, status::Status, supervisor::Supervisor};
 
 /// A running application.
 ///
@@ -82,6 +82,18 @@ impl Running {
             all_done.recv().await;
             Ok(())
         })
+    }
+
+    /// Asks for a commit of all that was done. Returns at once.
+    pub(crate) fn commit(&self) {
+        // An instance that has ended has committed what it could.
+        let _ = self.requests.send(Request::Commit);
+    }
+
+    /// Lends every task to a test, as soon as it rests. Returns at once.
+    pub(crate) fn lend(&self, to: Borrower) {
+        // An instance that has ended has no tasks.
+        let _ = self.requests.send(Request::Lend(to));
     }
 
     /// Asks the owner, and waits for the answer or the end.

@@ -7,6 +7,7 @@ use std::time::Duration;
 use futures_util::future::AbortHandle;
 
 use super::{
+    lend::Borrower,
     order::Done,
     slot::{Slot, Tenure},
 };
@@ -36,6 +37,8 @@ pub(super) struct Seat {
     pub(super) fire_due: Option<Done>,
     /// Its wall-clock timers are to fire before it runs out of things to do.
     pub(super) firing: Option<Done>,
+    /// Lend it as soon as it rests.
+    pub(super) lend_due: Option<Borrower>,
 }
 
 /// Whether a task has something to commit.
@@ -74,6 +77,7 @@ impl Seat {
 pub(super) enum Activity {
     Start,
     Run,
+    Lend(Borrower),
     Stop,
 }
 

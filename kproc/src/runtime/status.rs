@@ -238,11 +238,11 @@ mod tests {
         board.ask_stop(stop(5));
         board.ask_stop(stop(9));
         assert_eq!(board.stop.get(), Some(stop(5)));
-        board.set_failure(RunError::Task("first".into()));
-        board.set_failure(RunError::Task("second".into()));
+        board.set_failure(RunError::Stopped);
+        board.set_failure(RunError::Thread("second".into()));
         assert_eq!(board.status().state, RunState::Stopping);
         board.end();
         assert_eq!(board.status().state, RunState::Failed);
-        assert_eq!(board.outcome(), Err(RunError::Task("first".into())));
+        assert_eq!(board.outcome(), Err(RunError::Stopped));
     }
 }

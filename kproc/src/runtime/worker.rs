@@ -21,6 +21,7 @@ use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender};
 
 use super::{
     error::RunError,
+    lend::lend,
     order::{RestorerOrder, Rests, WorkerOrder},
     plan::{Plan, Share},
     ready::Ready,
@@ -152,6 +153,15 @@ impl Worker {
                     self.fire(tenure);
                 }
             }
+            WorkerOrder::Lend(to) => {
+                for seat in self.seats.values_mut() {
+                    seat.lend_due = Some(to.clone());
+                }
+                let tasks: Vec<Tenure> = self.seats.keys().copied().collect();
+                for tenure in tasks {
+                    self.lend(tenure);
+                }
+            }
             WorkerOrder::Stop(deadline) => {
                 let tasks: Vec<Tenure> = self.seats.keys().copied().collect();
                 self.close(tasks, deadline).await;
@@ -197,6 +207,7 @@ impl Worker {
             fate: Fate::GoesOn,
             fire_due: None,
             firing: None,
+            lend_due: None,
         };
         self.seats.insert(tenure, seat);
         self.board
@@ -335,6 +346,10 @@ impl Worker {
             let result = match activity {
                 Activity::Start => task.start(&*clock).await.map(|()| Pause::Asked),
                 Activity::Run => task.run(&rest, budget, &*clock).await,
+                Activity::Lend(to) => {
+                    task = lend(tenure.task.partition, task, &to).await;
+                    Ok(Pause::Asked)
+                }
                 Activity::Stop => task.stop(&*clock).await.map(|()| Pause::Asked),
             };
             (task, result)
@@ -391,6 +406,21 @@ impl Worker {
         self.produce(tenure).await;
         self.ready.add(tenure);
         self.fire(tenure);
+        self.lend(tenure);
+    }
+
+    /// Lends a resting task, if that was asked for.
+    fn lend(&mut self, tenure: Tenure) {
+        let Some(seat) = self.seats.get_mut(&tenure) else {
+            return;
+        };
+        if seat.started
+            && seat.at_rest()
+            && seat.fate == Fate::GoesOn
+            && let Some(to) = seat.lend_due.take()
+        {
+            self.activate(tenure, Activity::Lend(to));
+        }
     }
 
     /// A handler has failed, and its policy has the last word.
@@ -401,7 +431,7 @@ impl Worker {
         match failure.next {
             Next::Stop => {
                 seat.fate = Fate::Failed;
-                self.supervisor.fail(RunError::Task(failure.to_string()));
+                self.supervisor.fail(RunError::Task(failure.into()));
             }
             Next::FallBack => {
                 tracing::warn!(task = %tenure.task, %failure, "the task goes back to its last commit");
