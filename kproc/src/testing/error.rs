@@ -2,20 +2,27 @@
 
 use kproc_store::codec::{DecodeError, EncodeError};
 
-use crate::record::{Offset, TopicPartition};
+use crate::{
+    cluster::ClusterError,
+    record::{Offset, TopicPartition},
+    runtime::RunError,
+};
 
-/// A call of a test driver that failed.
+/// A call of a [`TestDriver`](super::TestDriver) that failed.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum DriverError {
-    /// The application cannot start: its topology or its settings are wrong.
-    #[error("the application cannot start: {0}")]
-    Start(String),
-    /// A task or the whole instance has failed, as it would have in production.
+    /// The application cannot start, or has failed, as it would have in production.
     ///
     /// Every further call tells it again, until the application is started again.
-    #[error("{0}")]
-    Failed(String),
+    #[error(transparent)]
+    Failed(RunError),
+    /// The application was stopped by the test.
+    #[error("the application is stopped")]
+    NotRunning,
+    /// The application must be stopped first.
+    #[error("the application is running: `stop` it first")]
+    Running,
     /// What was to be sent cannot be written.
     #[error("cannot send to topic `{topic}`: {error}")]
     Encode {
@@ -46,7 +53,10 @@ pub enum DriverError {
         /// `key` or `value`.
         part: &'static str,
     },
+    /// The application's state directory cannot be made, or not be wiped.
+    #[error("state directory of the test: {0}")]
+    StateDir(std::io::Error),
     /// The embedded cluster refused.
     #[error("embedded cluster: {0}")]
-    Cluster(#[from] crate::cluster::ClusterError),
+    Cluster(#[from] ClusterError),
 }

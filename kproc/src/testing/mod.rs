@@ -1,16 +1,26 @@
-//! Tests without a broker: the real engine and runtime, on the embedded cluster, under a seeded executor with a
-//! virtual clock.
-//!
-//! What may be here: ways to drive the runtime and to look at it. What may not: copies of anything that
-//! production runs, or a way to make it behave otherwise than in production.
+#![doc = include_str!("../../../docs/testing.md")]
 
+// What may be here: ways to drive the runtime and to look at it. What may not: copies of anything that
+// production runs, or a way to make it behave otherwise than in production.
+
+mod builder;
+mod client;
+mod driver;
+mod driver_life;
 mod error;
-#[allow(dead_code, reason = "the test driver is built on it")]
+#[allow(dead_code, reason = "the simulator uses what the test driver does not")]
 pub(crate) mod exec;
-#[allow(dead_code, reason = "the test driver is built on it")]
+mod instance;
+mod mailbox;
+mod message;
 mod received;
-#[allow(dead_code, reason = "the test driver is built on it")]
+#[allow(dead_code, reason = "the simulator uses what the test driver does not")]
 pub(crate) mod sim;
 
+pub use builder::TestDriverBuilder;
+pub use driver::TestDriver;
 pub use error::DriverError;
+pub use message::TestMessage;
 pub use received::Received;
+
+pub use crate::engine::Fired;

@@ -1,0 +1,229 @@
+//! How the driver's application starts, stops, crashes and fails.
+
+use std::{collections::BTreeSet, fs, sync::Arc, time::Duration};
+
+use super::{
+    DriverError, TestDriver, TestDriverBuilder,
+    client::Client,
+    exec::{Crew, Executor},
+    instance::{Instance, World},
+};
+use crate::{
+    App,
+    app::plan,
+    cluster::{
+        NewTopic,
+        embedded::{EmbeddedCluster, EmbeddedOptions},
+    },
+    engine::FiredLog,
+    runtime::{Lent, RunError, RunState},
+    topology::Topology,
+};
+
+/// Tasks of different workers are interleaved differently from those of one.
+const WORKERS: usize = 2;
+
+impl TestDriverBuilder {
+    /// Makes the cluster and its topics, and starts the application.
+    pub fn start(self) -> Result<TestDriver, DriverError> {
+        let topology = topology(&self.app)?;
+        let executor = Executor::new(self.seed)
+            .without_delays()
+            .with_wall(self.wall_time);
+        let options = EmbeddedOptions {
+            auto_create: Some(self.partitions.usual),
+            // Records of long ago are what tests send.
+            clean_interval: None,
+        };
+        let cluster = EmbeddedCluster::new(Arc::new(World(executor.clock().clone())), options);
+        let mut driver = TestDriver {
+            lent: Vec::new(),
+            instance: None,
+            executor,
+            instances: 0,
+            client: Client::connect(&cluster)?,
+            cluster,
+            topology,
+            app: self.app,
+            partitions: self.partitions,
+            fired: FiredLog::default(),
+            timestamp: None,
+            told: false,
+            state_dir: tempfile::tempdir().map_err(DriverError::StateDir)?,
+        };
+        driver.make_topics()?;
+        driver.start()?;
+        Ok(driver)
+    }
+}
+
+impl TestDriver {
+    /// Makes the topics that the application names, and those that the test has named, unless they are there.
+    fn make_topics(&mut self) -> Result<(), DriverError> {
+        let processors = self.topology.processors.iter();
+        let declared = processors.flat_map(|processor| {
+            let inputs = processor.inputs.iter().map(|input| input.topic.name.clone());
+            inputs.chain(processor.outputs.iter().map(|output| output.topic.name.clone()))
+        });
+        let names: BTreeSet<Arc<str>> = declared.chain(self.partitions.special.keys().cloned()).collect();
+        let mut topics = Vec::new();
+        for name in names {
+            let topic = self.topology.bound(&name);
+            if self.client.partitions(&mut self.executor, &topic)?.is_none() {
+                topics.push(NewTopic {
+                    name: topic,
+                    partitions: self.partitions.of(&name),
+                    config: Vec::new(),
+                });
+            }
+        }
+        self.client.create(&mut self.executor, topics)
+    }
+
+    /// Makes the changelogs that there were not before.
+    fn make_changelogs(&mut self, before: &Topology) -> Result<(), DriverError> {
+        let before: BTreeSet<Arc<str>> = changelogs(before).map(|(topic, _)| topic).collect();
+        let mut topics = Vec::new();
+        for (name, input) in changelogs(&self.topology).filter(|(topic, _)| !before.contains(topic)) {
+            let partitions = self.client.partitions(&mut self.executor, &input)?;
+            topics.push(NewTopic {
+                name,
+                partitions: partitions.unwrap_or(1),
+                config: vec![("cleanup.policy".to_owned(), "compact".to_owned())],
+            });
+        }
+        self.client.create(&mut self.executor, topics)
+    }
+
+    /// Commits what was done, as happens anyway when the commit interval has passed.
+    pub fn commit(&mut self) -> Result<(), DriverError> {
+        self.settle()?;
+        if let Some(instance) = &self.instance {
+            instance.commit();
+        }
+        self.settle()
+    }
+
+    /// Stops the application in good order: everything is committed. Records that are sent meanwhile wait.
+    pub fn stop(&mut self) -> Result<(), DriverError> {
+        let told = self.told;
+        // What it fails with, stopping tells as well.
+        drop(self.settle());
+        let Some(instance) = self.instance.take() else {
+            return Ok(());
+        };
+        match instance.stop(&mut self.executor) {
+            // A failure that was told already does not make the stop fail.
+            Err(error) if !told => Err(DriverError::Failed(error)),
+            _ => Ok(()),
+        }
+    }
+
+    /// Starts the application again, if it is stopped: where it was.
+    pub fn start(&mut self) -> Result<(), DriverError> {
+        if self.instance.is_some() {
+            return self.settle();
+        }
+        let mut plan = plan(
+            self.topology.clone(),
+            &self.app.settings,
+            self.state_dir.path().to_owned(),
+        );
+        // The number of processor cores must not decide what happens.
+        plan.settings.threads = WORKERS;
+        // Nothing but a crash ends a session here, and then nobody shall have to wait.
+        plan.settings.session_timeout = Duration::ZERO;
+        plan.settings.task.fired = Some(self.fired.clone());
+        self.told = false;
+        self.instances += 1;
+        let instance = Instance::start(&self.executor, &self.cluster, plan, Crew(self.instances));
+        let instance = self.instance.insert(instance.map_err(DriverError::Failed)?);
+        instance.settle_in(&mut self.executor);
+        self.settle()
+    }
+
+    /// Starts another version of the application, on the same cluster and the same state; before, the changelogs
+    /// of new stores are made, as the command `topics --create` does.
+    pub fn start_as(&mut self, app: App) -> Result<(), DriverError> {
+        self.stop()?;
+        let topology = topology(&app)?;
+        let before = std::mem::replace(&mut self.topology, topology);
+        self.app = app;
+        self.make_topics()?;
+        self.make_changelogs(&before)?;
+        self.start()
+    }
+
+    /// Stops the application in good order and starts it again: stores survive, plain fields are new.
+    pub fn restart(&mut self) -> Result<(), DriverError> {
+        self.stop()?;
+        self.start()
+    }
+
+    /// Ends the application as `kill -9` does, and starts it again: it falls back to its last commit.
+    pub fn crash(&mut self) -> Result<(), DriverError> {
+        // What fails here fails again after the crash, or never happened.
+        drop(self.settle());
+        if let Some(instance) = self.instance.take() {
+            instance.crash(&mut self.executor);
+        }
+        self.start()
+    }
+
+    /// Removes the state directory of a stopped application, as when it moves to another machine: its stores come
+    /// back from their changelogs.
+    pub fn wipe_state(&mut self) -> Result<(), DriverError> {
+        if self.instance.is_some() {
+            return Err(DriverError::Running);
+        }
+        let root = self.state_dir.path();
+        let wipe = || -> std::io::Result<()> {
+            for entry in fs::read_dir(root)? {
+                fs::remove_dir_all(entry?.path())?;
+            }
+            Ok(())
+        };
+        wipe().map_err(DriverError::StateDir)
+    }
+
+    /// Runs the application until nothing more can happen at the present time.
+    pub(super) fn settle(&mut self) -> Result<(), DriverError> {
+        for Lent { task, home, .. } in self.lent.drain(..) {
+            // A worker that has ended meanwhile needs it no more.
+            drop(home.send(task));
+        }
+        self.executor.advance(Duration::ZERO);
+        self.check()
+    }
+
+    /// Whether the application has failed.
+    pub(super) fn check(&mut self) -> Result<(), DriverError> {
+        let Some(status) = self.status() else {
+            return Ok(());
+        };
+        let failure = match (status.failure, status.state) {
+            (Some(failure), _) => failure,
+            (None, RunState::Stopping | RunState::Stopped) => RunError::Stopped,
+            (None, _) => return Ok(()),
+        };
+        self.told = true;
+        Err(DriverError::Failed(failure))
+    }
+}
+
+fn topology(app: &App) -> Result<Arc<Topology>, DriverError> {
+    let topology = app.topology(&app.settings);
+    topology.map(Arc::new).map_err(DriverError::Failed)
+}
+
+/// The changelogs of an application, each with an input of its processor.
+fn changelogs(topology: &Topology) -> impl Iterator<Item = (Arc<str>, Arc<str>)> {
+    let processors = topology.processors.iter().enumerate();
+    processors.flat_map(move |(number, processor)| {
+        let input = processor.inputs.first();
+        let input = input.map(|input| topology.bound(&input.topic.name));
+        let stores = processor.stores.iter().enumerate();
+        let logged = stores.filter(|(_, (_, options))| options.changelog);
+        logged.filter_map(move |(store, _)| Some((topology.changelog(number, store), input.clone()?)))
+    })
+}

@@ -1,0 +1,132 @@
+//! One instance of the application, under the driver's executor.
+
+use std::{sync::Arc, time::Duration};
+
+use tokio::sync::mpsc::{UnboundedReceiver, unbounded_channel};
+
+use super::{
+    exec::{Crew, Executor, SimClock},
+    sim::SimSpawner,
+};
+use crate::{
+    clock::{BoxFuture, Clock},
+    cluster::embedded::{self, EmbeddedCluster, EmbeddedConnection, Job},
+    record::Timestamp,
+    runtime::{self, Lent, Plan, RunError, RunState, Running, Spawner, Status},
+};
+
+/// The world of a driver's cluster: the virtual clock, no delays, and batches as chance has it.
+pub(super) struct World(pub(super) SimClock);
+
+impl Clock for World {
+    fn now(&self) -> Duration {
+        self.0.now()
+    }
+
+    fn wall(&self) -> Timestamp {
+        self.0.wall()
+    }
+
+    fn sleep_until(&self, due: Duration) -> BoxFuture<'static, ()> {
+        self.0.sleep_until(due)
+    }
+
+    fn point(&self, name: &'static str) -> BoxFuture<'static, ()> {
+        self.0.point(name)
+    }
+
+    fn random(&self) -> u64 {
+        self.0.random()
+    }
+}
+
+impl embedded::Driver for World {
+    fn run_at(&self, due: Duration, job: Job) {
+        self.0.schedule(due, job);
+    }
+
+    fn batch_size(&self, max: usize) -> usize {
+        // Small ones mostly: what goes wrong between batches goes wrong there.
+        let largest = if self.random().is_multiple_of(4) {
+            max
+        } else {
+            max.min(16)
+        };
+        1 + (self.random() % largest as u64) as usize
+    }
+}
+
+/// An instance.
+pub(super) struct Instance {
+    crew: Crew,
+    connection: Arc<EmbeddedConnection>,
+    running: Running,
+    /// How long a stop may take.
+    stop_deadline: Duration,
+}
+
+impl Instance {
+    pub(super) fn start(
+        executor: &Executor,
+        cluster: &EmbeddedCluster,
+        plan: Plan,
+        crew: Crew,
+    ) -> Result<Self, RunError> {
+        let stop_deadline = plan.settings.stop_deadline;
+        let connection = cluster.connect();
+        let clock = executor.clock().clone();
+        let spawner: Arc<dyn Spawner> = Arc::new(SimSpawner {
+            clock: clock.clone(),
+            crew,
+        });
+        let running = runtime::start(plan, connection.clone(), Arc::new(clock), &spawner)?;
+        Ok(Self {
+            crew,
+            connection,
+            running,
+            stop_deadline,
+        })
+    }
+
+    pub(super) fn status(&self) -> Status {
+        self.running.status()
+    }
+
+    /// Lets it begin, and bring its tasks up to date.
+    pub(super) fn settle_in(&self, executor: &mut Executor) {
+        // Nothing of this takes time, unless something has to be tried again.
+        let patience = executor.clock().now() + Duration::from_secs(300);
+        executor.advance(Duration::ZERO);
+        while matches!(self.status().state, RunState::Starting | RunState::Restoring)
+            && executor.clock().now() < patience
+        {
+            executor.advance(Duration::from_millis(10));
+        }
+    }
+
+    /// Stops it in good order.
+    pub(super) fn stop(self, executor: &mut Executor) -> Result<(), RunError> {
+        self.running.shutdown(self.stop_deadline);
+        // It ends by its deadline at the latest, so this comes to an end.
+        let outcome = executor.run_until(self.running.wait());
+        outcome.unwrap_or(Err(RunError::Stopped))
+    }
+
+    /// Ends it as `kill -9` does.
+    pub(super) fn crash(self, executor: &mut Executor) {
+        self.connection.sever();
+        executor.kill(self.crew);
+    }
+
+    /// Asks for a commit of all that was done.
+    pub(super) fn commit(&self) {
+        self.running.commit();
+    }
+
+    /// Borrows the tasks: each arrives as soon as it rests.
+    pub(super) fn lend(&self) -> UnboundedReceiver<Lent> {
+        let (to, lent) = unbounded_channel();
+        self.running.lend(to);
+        lent
+    }
+}
