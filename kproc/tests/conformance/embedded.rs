@@ -1,45 +1,63 @@
-//! The embedded cluster, in real time: answering at once, and over links that take their time.
+//! The embedded cluster: in real time, answering at once, and in virtual time under many delays.
 
-use std::{sync::Arc, time::Duration};
+use std::{pin::Pin, sync::Arc, time::Duration};
 
 use kproc::{
-    Clock, Timestamp,
+    Clock,
     cluster::{
-        BoxFuture, Cluster,
-        embedded::{Driver, EmbeddedCluster, EmbeddedOptions, Job, RealDriver},
+        Cluster,
+        embedded::{Driver, EmbeddedCluster, EmbeddedOptions, RealDriver},
     },
 };
 
-use crate::harness::{Harness, Instance};
+use crate::{
+    harness::{Harness, Instance},
+    simulated::{Simulated, SimulatedDriver},
+};
 
-/// Answers before the call returns.
-pub(crate) fn at_once() -> Embedded {
-    Embedded::new(real())
+/// In real time, without delays.
+pub(crate) fn real() -> [Embedded; 1] {
+    let driver = RealDriver::new(Arc::default()).expect("a thread for the timers");
+    [Embedded::new("real time".into(), driver, None)]
 }
 
-/// Answers after random delays, in small batches.
-pub(crate) fn with_latency() -> Embedded {
-    Embedded::new(Arc::new(Slow(real())))
-}
-
-fn real() -> Arc<RealDriver> {
-    RealDriver::new(Arc::default()).expect("a thread for the timers")
+/// In virtual time, with the delays of many seeds.
+pub(crate) fn simulated() -> impl Iterator<Item = Embedded> {
+    (0..100).map(|seed| {
+        let time = Simulated::new(seed);
+        Embedded::new(
+            format!("seed {seed}"),
+            Arc::new(SimulatedDriver(time.clone())),
+            Some(time),
+        )
+    })
 }
 
 /// A harness for the embedded cluster.
 pub(crate) struct Embedded {
+    name: String,
     driver: Arc<dyn Driver>,
     cluster: EmbeddedCluster,
+    simulated: Option<Arc<Simulated>>,
 }
 
 impl Embedded {
-    fn new(driver: Arc<dyn Driver>) -> Self {
+    fn new(name: String, driver: Arc<dyn Driver>, simulated: Option<Arc<Simulated>>) -> Self {
         let cluster = EmbeddedCluster::new(driver.clone(), EmbeddedOptions::default());
-        Self { driver, cluster }
+        Self {
+            name,
+            driver,
+            cluster,
+            simulated,
+        }
     }
 }
 
 impl Harness for Embedded {
+    fn name(&self) -> String {
+        self.name.clone()
+    }
+
     fn connect(&self) -> Instance {
         let connection = self.cluster.connect();
         let cluster: Arc<dyn Cluster> = connection.clone();
@@ -53,46 +71,22 @@ impl Harness for Embedded {
         self.driver.clone()
     }
 
+    fn block_on(&self, body: Pin<Box<dyn Future<Output = ()> + '_>>) {
+        match &self.simulated {
+            Some(time) => time.block_on(body),
+            None => tokio::runtime::Builder::new_current_thread()
+                .enable_time()
+                .build()
+                .unwrap()
+                .block_on(body),
+        }
+    }
+
     fn clean(&self) {
         self.cluster.clean();
     }
 
     fn session_timeout(&self) -> Duration {
         Duration::from_millis(150)
-    }
-}
-
-/// A driver whose messages take up to a millisecond.
-struct Slow(Arc<RealDriver>);
-
-impl Driver for Slow {
-    fn run_at(&self, due: Duration, job: Job) {
-        self.0.run_at(due, job);
-    }
-
-    fn latency(&self) -> Option<Duration> {
-        Some(Duration::from_micros(self.random() % 1000))
-    }
-
-    fn batch_size(&self, max: usize) -> usize {
-        1 + (self.random() % max.min(5) as u64) as usize
-    }
-}
-
-impl Clock for Slow {
-    fn now(&self) -> Duration {
-        self.0.now()
-    }
-
-    fn wall(&self) -> Timestamp {
-        self.0.wall()
-    }
-
-    fn sleep_until(&self, due: Duration) -> BoxFuture<'static, ()> {
-        self.0.sleep_until(due)
-    }
-
-    fn random(&self) -> u64 {
-        self.0.random()
     }
 }

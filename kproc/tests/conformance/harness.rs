@@ -3,6 +3,8 @@
 use std::{
     collections::BTreeMap,
     future::poll_fn,
+    pin::Pin,
+    rc::Rc,
     sync::{
         Arc,
         atomic::{AtomicU64, Ordering},
@@ -19,6 +21,10 @@ use kproc::{
 
 /// An implementation.
 pub(crate) trait Harness {
+    /// What a failure is reported under.
+    fn name(&self) -> String;
+    /// Runs a body.
+    fn block_on(&self, body: Pin<Box<dyn Future<Output = ()> + '_>>);
     /// One more instance of an application.
     fn connect(&self) -> Instance;
     /// The clock that its deadlines are measured by.
@@ -41,18 +47,29 @@ pub(crate) struct Instance {
     pub(crate) kill: Box<dyn FnOnce()>,
 }
 
-/// Runs one body.
-pub(crate) fn run(harness: impl Harness + 'static, body: impl AsyncFnOnce(&World)) {
-    let runtime = tokio::runtime::Builder::new_current_thread()
-        .enable_time()
-        .build()
-        .unwrap();
-    let world = World {
-        clock: harness.clock(),
-        harness: Box::new(harness),
-        names: AtomicU64::new(0),
-    };
-    runtime.block_on(body(&world));
+/// Runs one body against each harness.
+pub(crate) fn run<H: Harness + 'static>(harnesses: impl IntoIterator<Item = H>, body: impl AsyncFn(&World)) {
+    for harness in harnesses {
+        let _name = NameOnPanic(harness.name());
+        let harness = Rc::new(harness);
+        let world = World {
+            clock: harness.clock(),
+            harness: harness.clone(),
+            names: AtomicU64::new(0),
+        };
+        harness.block_on(Box::pin(body(&world)));
+    }
+}
+
+/// Says which harness it was.
+struct NameOnPanic(String);
+
+impl Drop for NameOnPanic {
+    fn drop(&mut self) {
+        if std::thread::panicking() {
+            eprintln!("the harness was: {}", self.0);
+        }
+    }
 }
 
 /// A record as the bodies compare it.
@@ -125,7 +142,7 @@ pub(crate) fn part(topic: &Arc<str>, number: u32) -> TopicPartition {
 /// What a body works with.
 pub(crate) struct World {
     pub(crate) clock: Arc<dyn Clock>,
-    pub(crate) harness: Box<dyn Harness>,
+    pub(crate) harness: Rc<dyn Harness>,
     names: AtomicU64,
 }
 

@@ -11,6 +11,7 @@ mod peer;
 mod queues;
 mod reading;
 mod records;
+mod simulated;
 mod transactions;
 
 /// One `#[test]` for each body, against one implementation.
@@ -95,5 +96,5 @@ macro_rules! conformance {
     };
 }
 
-conformance!(embedded_at_once, crate::embedded::at_once());
-conformance!(embedded_with_latency, crate::embedded::with_latency());
+conformance!(embedded_in_real_time, crate::embedded::real());
+conformance!(embedded_simulated, crate::embedded::simulated());
