@@ -48,7 +48,7 @@ pub(crate) struct Instance {
 }
 
 /// Runs one body against each harness.
-pub(crate) fn run<H: Harness + 'static>(harnesses: impl IntoIterator<Item = H>, body: impl AsyncFn(&World)) {
+pub(crate) fn run<H: Harness + 'static>(harnesses: impl IntoIterator<Item = H>, body: &impl AsyncFn(&World)) {
     for harness in harnesses {
         let _name = NameOnPanic(harness.name());
         let harness = Rc::new(harness);

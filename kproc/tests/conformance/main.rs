@@ -89,7 +89,7 @@ macro_rules! conformance {
             $($(
                 #[test]
                 fn $body() {
-                    crate::harness::run($harness, async |world| crate::$module::$body(world).await);
+                    crate::harness::run($harness, &async |world| crate::$module::$body(world).await);
                 }
             )*)*
         }

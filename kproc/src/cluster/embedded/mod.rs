@@ -60,6 +60,9 @@ mod transactional;
 mod transactions;
 mod waiters;
 
+#[cfg(test)]
+mod tests;
+
 use std::{
     sync::{
         Arc,
