@@ -292,3 +292,6 @@ pub fn undeclared(what: &'static str, number: impl std::fmt::Debug) -> Result<()
         "{what} {number:?} was not declared by this processor"
     )))
 }
+
+#[cfg(test)]
+mod tests;
