@@ -95,7 +95,8 @@ pub enum Event {
     Assigned(Vec<Assignment>),
     /// These are wanted back: finish, commit, and drop the token.
     Revoked(Vec<(TopicPartition, Ownership)>, RevokeToken),
-    /// These are gone already; somebody else may be processing them. Nothing of them may be committed.
+    /// These are gone already; somebody else may be processing them. Nothing of them may be committed. (If a token
+    /// was dropped at the last moment, they may be known no more.)
     Lost(Vec<(TopicPartition, Ownership)>),
     /// The membership has failed for good; everything is lost.
     Failed(ClusterError),
@@ -253,14 +254,16 @@ pub trait Producer: Send {
     /// Settles what an earlier producer of the same id left open, and fences it.
     fn init(&mut self) -> BoxFuture<'_, Result<()>>;
     /// Hands the records over and empties the outbox. That they were handed over does not mean that they were
-    /// written. On an error the outbox is emptied, too, and (with transactions) the transaction cannot commit.
+    /// written. On an error the outbox is emptied, too, and (with transactions) the transaction cannot commit. The
+    /// error is about some of the records; others may have been handed over.
     fn send<'a>(&'a mut self, records: &'a mut Outbox) -> BoxFuture<'a, Result<()>>;
     /// Waits until all that was handed over is written. Fails if any record was not. Says where records landed
     /// since the last flush.
     fn flush(&mut self) -> BoxFuture<'_, Result<Positions>>;
     /// Flushes, adds the offsets to the transaction, and commits it. An empty transaction with offsets is
     /// committed; one without either is not begun. [`ClusterErrorKind::Unknown`]: the outcome is open, and
-    /// only `init` on a new producer of the same id settles it.
+    /// only `init` on a new producer of the same id settles it. [`ClusterErrorKind::OwnershipLost`] and
+    /// [`ClusterErrorKind::AbortTransaction`]: nothing was committed; `abort` comes next, and the producer lives on.
     fn commit(
         &mut self,
         group: Arc<dyn Group>,

@@ -173,8 +173,13 @@ impl Core {
             return;
         };
         let before = std::mem::replace(&mut member.presence, Presence::Here);
+        // The news may be older than the end of who sent it.
+        let gone = member.link.is_severed() || member.mailbox.is_closed();
         if before == Presence::Out {
             self.balance(driver, group);
+        }
+        if gone {
+            self.fall_silent(driver, group, id);
         }
     }
 
@@ -188,7 +193,7 @@ impl Core {
             return;
         };
         if member.presence != Presence::Here {
-            return;
+            return self.forget_if_gone(group, id);
         }
         let now = driver.now();
         member.presence = Presence::Silent(now);
@@ -262,10 +267,8 @@ impl Core {
         let Some(state) = self.groups.get_mut(group) else {
             return;
         };
-        if state
-            .members
-            .get(&id)
-            .is_some_and(|member| member.mailbox.is_closed())
+        let gone = |member: &MemberState| member.presence == Presence::Out && member.mailbox.is_closed();
+        if state.members.get(&id).is_some_and(gone)
             && let Some(member) = state.members.remove(&id)
         {
             self.drop_later(member);

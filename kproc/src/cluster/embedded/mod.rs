@@ -38,7 +38,8 @@
 //! - There is no security, and nothing is ever unauthorized.
 //! - Cleaning (compaction, retention) happens only when asked for: in a demonstration on old data, Kafka's default
 //!   retention of seven days would delete the input. It takes in the whole log at once, for there is no active
-//!   segment to spare; `min.compaction.lag.ms`, `segment.ms` and their like are kept and do nothing.
+//!   segment to spare; `min.compaction.lag.ms`, `segment.ms`, `message.timestamp.type`
+//!   and their like are kept and do nothing.
 
 mod admin;
 mod assignor;

@@ -37,6 +37,11 @@ impl EmbeddedProducer {
 
     /// The request leaves at once; what is returned is what can be said without an answer.
     fn hand_over(&mut self, records: &mut Outbox) -> Result<()> {
+        if self.link.is_severed() {
+            records.clear();
+            self.sent.push(unheard(&self.link));
+            return Ok(());
+        }
         let (pieces, problem) = self
             .shared
             .split(records, &mut self.spread, Some(self.shared.driver.wall()));
@@ -84,6 +89,11 @@ impl Producer for EmbeddedProducer {
     fn abort(&mut self) -> BoxFuture<'_, Result<()>> {
         Box::pin(async { Err(no_transactions()) })
     }
+}
+
+/// The answer to a request that does not leave, so that its caller finds out by time. Not even a topic is made.
+pub(super) fn unheard(link: &Link) -> Answer<Positions> {
+    link.call(|| Ok(Positions::new()))
 }
 
 #[cold]

@@ -192,6 +192,44 @@ fn a_member_that_is_only_dropped_looks_crashed() {
     assert!(world.now() >= begin + SESSION);
 }
 
+/// Whether the joining arrives or not, and whether the link or only the object goes: nobody waits for long.
+#[test]
+fn a_member_that_dies_while_it_joins_is_no_burden() {
+    for seed in 0..20 {
+        for severed in [true, false] {
+            let mut world = World::new(seed, 2);
+            let (connection, first) = world.join();
+            if severed {
+                connection.sever();
+            }
+            drop(first);
+            let (_other, mut second) = world.join();
+            let mut parts = world.assigned(&mut second).len();
+            while parts < 2 {
+                parts += world.assigned(&mut second).len();
+            }
+            assert!(world.now() <= SESSION * 2, "{:?}", world.now());
+        }
+    }
+}
+
+#[test]
+fn records_sent_over_a_severed_link_make_no_topic() {
+    let mut world = World::new(1, 1);
+    let clock = Arc::new(world.executor.clock().clone());
+    let cluster = EmbeddedCluster::new(clock, EmbeddedOptions::default());
+    let connection = cluster.connect();
+    let mut producer = connection.producer(ProducerOptions::default()).unwrap();
+    connection.sever();
+    world.run(producer.send(&mut one("a"))).unwrap();
+    assert_eq!(
+        world.run(producer.flush()).unwrap_err().kind,
+        ClusterErrorKind::Unknown
+    );
+    let mut admin = cluster.connect().admin().unwrap();
+    assert_eq!(world.run(admin.describe(vec!["t".into()])).unwrap(), [None]);
+}
+
 #[test]
 fn a_link_that_is_mended_in_time_loses_nothing() {
     let mut world = World::new(1, 1);

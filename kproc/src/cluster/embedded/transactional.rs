@@ -7,6 +7,7 @@ use super::{
     link::{Answer, Link},
     member::EmbeddedGroup,
     pieces::Spread,
+    producer::unheard,
     transactions::Licence,
 };
 use crate::{
@@ -74,6 +75,12 @@ impl TransactionalProducer {
 
     fn hand_over(&mut self, records: &mut Outbox) -> Result<()> {
         let licence = self.licence();
+        if self.link.is_severed() {
+            records.clear();
+            self.sent.push(unheard(&self.link));
+            self.begin();
+            return licence.map(drop);
+        }
         let (pieces, problem) = self
             .shared
             .split(records, &mut self.spread, Some(self.shared.driver.wall()));
