@@ -4,7 +4,7 @@
 //! attribute's arguments mean is the business of `parse`.
 
 use proc_macro2::{Span, TokenStream, TokenTree};
-use quote::{ToTokens, quote};
+use quote::quote;
 use syn::{Attribute, Meta, Path, parse_quote, spanned::Spanned};
 
 /// An attribute that has a meaning inside a `#[processor]` item only.
@@ -236,12 +236,4 @@ pub(crate) fn nearest(name: &str, known: &[&'static str]) -> Option<&'static str
         .filter(|(distance, known)| *distance <= 1 + known.len() / 4)
         .min()
         .map(|(_, known)| known)
-}
-
-/// The tokens' first and last spans.
-pub(crate) fn ends(tokens: &impl ToTokens) -> (Span, Span) {
-    let mut spans = tokens.to_token_stream().into_iter().map(|token| token.span());
-    let first = spans.next().unwrap_or_else(Span::call_site);
-    let last = spans.last().unwrap_or(first);
-    (first, last)
 }

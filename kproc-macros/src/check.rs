@@ -1,6 +1,5 @@
 //! The rules that no parser and no type can check, and their texts.
 
-use proc_macro2::Ident;
 use quote::ToTokens;
 use syn::{
     FnArg, GenericParam, Lifetime, PatType, ReceiverKind, Safety, Signature, Type, ext::IdentExt,
@@ -10,7 +9,7 @@ use syn::{
 use crate::{
     attributes::Helper,
     errors::Errors,
-    model::{Declared, Handled, Trigger},
+    model::{Declared, Field, Handled, Handler, StoreField, Trigger},
 };
 
 pub(crate) const WRONG_ITEM: &str =
@@ -29,48 +28,51 @@ pub(crate) fn declared(declared: &Declared, errors: &mut Errors) {
             );
         }
     }
+    name(declared, errors);
+    store_names(declared, errors);
+}
+
+fn name(declared: &Declared, errors: &mut Errors) {
+    let part = "the name of a processor is part of the names of its changelog topics";
     match &declared.name {
         Some(name) => {
             if let Some(problem) = name_problem(&name.value()) {
-                errors.on(
-                    name,
-                    format_args!(
-                        "the name of a processor is part of the names of its changelog topics, and {problem}"
-                    ),
-                );
+                errors.on(name, format_args!("{part}, and {problem}"));
             }
         }
         None => {
             if let Some(problem) = name_problem(&declared.ident.unraw().to_string()) {
-                errors.on(
-                    &declared.ident,
-                    format_args!(
-                        "the name of a processor is part of the names of its changelog topics, and {problem}: name it by `#[processor(name = \"…\")]`"
-                    ),
-                );
+                let fix = "name it by `#[processor(name = \"…\")]`";
+                errors.on(&declared.ident, format_args!("{part}, and {problem}: {fix}"));
             }
         }
     }
-    let mut seen: Vec<(&str, &Ident, bool)> = Vec::new();
+}
+
+fn store_names(declared: &Declared, errors: &mut Errors) {
+    let mut earlier: Vec<(&Field, &StoreField)> = Vec::new();
     for field in &declared.fields {
         let Some(store) = &field.store else { continue };
         if let Some(problem) = name_problem(&store.name) {
+            let part = "the name of a store is part of the name of its changelog topic";
+            let fix = "name it by `#[state(name = \"…\")]`";
+            errors.at(store.named_at, format_args!("{part}, and {problem}: {fix}"));
+        }
+        // Under conditions perhaps only one of the two is there.
+        let always = |other: &Field| other.conditions.is_empty() && field.conditions.is_empty();
+        let same = earlier
+            .iter()
+            .find(|(other, named)| named.name == store.name && always(other));
+        if let Some((first, _)) = same {
             errors.at(
                 store.named_at,
                 format_args!(
-                    "the name of a store is part of the name of its changelog topic, and {problem}: name it by `#[state(name = \"…\")]`"
+                    "the store name `{}` is used by field `{}` already: each store has its own changelog",
+                    store.name, first.ident
                 ),
             );
         }
-        let conditional = !field.conditions.is_empty();
-        let same = |(name, _, other): &&(&str, &Ident, bool)| *name == store.name && !(conditional || *other);
-        if let Some((name, first, _)) = seen.iter().find(same) {
-            errors.at(
-                store.named_at,
-                format_args!("the store name `{name}` is used by field `{first}` already: each store has its own changelog"),
-            );
-        }
-        seen.push((&store.name, &field.ident, conditional));
+        earlier.push((field, store));
     }
 }
 
@@ -83,7 +85,7 @@ fn name_problem(name: &str) -> Option<String> {
         .chars()
         .find(|c| !(c.is_ascii_alphanumeric() || matches!(c, '.' | '_' | '-')))?;
     Some(format!(
-        "Kafka does not allow {bad:?} in those: only ASCII letters, digits, `.`, `_` and `-`"
+        "Kafka does not allow {bad:?} there (only ASCII letters, digits, `.`, `_` and `-`)"
     ))
 }
 
@@ -97,38 +99,45 @@ pub(crate) fn handled(handled: &Handled, wants_messages: bool, errors: &mut Erro
         );
     }
     for (number, second) in handled.handlers.iter().enumerate() {
-        for first in &handled.handlers[..number] {
-            // Under conditions only one of the two may be there.
-            if !(first.conditions.is_empty() && second.conditions.is_empty()) {
-                continue;
-            }
-            match (&first.trigger, &second.trigger) {
-                (Trigger::Message { topic, .. }, Trigger::Message { topic: again, .. }) => {
-                    let (topic, text) = (
-                        topic.to_token_stream().to_string(),
-                        again.to_token_stream().to_string(),
-                    );
-                    if topic == text {
-                        errors.on(
-                            again,
-                            format_args!("`{topic}` is handled by `{}` already: a topic has one handler in a processor", first.ident),
-                        );
-                    }
-                }
-                (Trigger::Every { .. }, Trigger::Every { .. }) => {}
-                (one, other) if one.helper() == other.helper() => {
-                    let helper = one.helper().name();
-                    errors.on(
-                        &second.ident,
-                        format_args!(
-                            "`{}` is the `#[{helper}]` already: a processor has one",
-                            first.ident
-                        ),
-                    );
-                }
-                _ => {}
+        let earlier = handled.handlers[..number].iter();
+        for first in earlier.filter(|first| always_both(first, second)) {
+            once(first, second, errors);
+        }
+    }
+}
+
+/// Whether two handlers are there in any case: under conditions perhaps only one of them is.
+fn always_both(first: &Handler, second: &Handler) -> bool {
+    first.conditions.is_empty() && second.conditions.is_empty()
+}
+
+/// A topic has one handler; starting, stopping and scheduled timers have one each.
+fn once(first: &Handler, second: &Handler, errors: &mut Errors) {
+    match (&first.trigger, &second.trigger) {
+        (Trigger::Message { topic, .. }, Trigger::Message { topic: again, .. }) => {
+            let topic = topic.to_token_stream().to_string();
+            if topic == again.to_token_stream().to_string() {
+                errors.on(
+                    again,
+                    format_args!(
+                        "`{topic}` is handled by `{}` already: a topic has one handler in a processor",
+                        first.ident
+                    ),
+                );
             }
         }
+        (Trigger::Every { .. }, _) => {}
+        (one, other) if one.helper() == other.helper() => {
+            let helper = one.helper().name();
+            errors.on(
+                &second.ident,
+                format_args!(
+                    "`{}` is `#[{helper}]` already: a processor has one such method",
+                    first.ident
+                ),
+            );
+        }
+        _ => {}
     }
 }
 
@@ -193,7 +202,7 @@ fn receiver(sig: &Signature, errors: &mut Errors) {
             ReceiverKind::Reference(..) => {}
             _ => errors.on(
                 receiver,
-                format_args!("a handler takes `&mut self`: `{name}` is called for every record anew"),
+                format_args!("a handler borrows the processor: `fn {name}(&mut self, …)`"),
             ),
         },
         // On the first argument, for that is where `self` is missing.

@@ -18,26 +18,17 @@ const UNITS: [(&str, u64); 5] = [
     ("d", 86_400_000),
 ];
 
-/// What people write for a unit, and the unit. Lower case, without a plural `s`.
-const SPELLINGS: [(&str, &str); 17] = [
-    ("msec", "ms"),
-    ("milli", "ms"),
-    ("millisecond", "ms"),
-    ("sec", "s"),
-    ("second", "s"),
-    ("min", "m"),
-    ("minute", "m"),
-    ("hr", "h"),
-    ("hour", "h"),
-    ("day", "d"),
-    ("ms", "ms"),
-    ("", "s"),
-    ("m", "m"),
-    ("h", "h"),
-    ("d", "d"),
-    ("w", "w"),
-    ("week", "w"),
-];
+/// The unit that was meant by another spelling of it.
+fn meant(unit: &str) -> Option<&'static str> {
+    Some(match unit.to_lowercase().as_str() {
+        "ms" | "msec" | "msecs" | "milli" | "millis" | "millisecond" | "milliseconds" => "ms",
+        "s" | "sec" | "secs" | "second" | "seconds" => "s",
+        "m" | "min" | "mins" | "minute" | "minutes" => "m",
+        "h" | "hr" | "hrs" | "hour" | "hours" => "h",
+        "d" | "day" | "days" => "d",
+        _ => return None,
+    })
+}
 
 /// Milliseconds, at least one; or what is wrong and how to mend it.
 pub(crate) fn parse(text: &str) -> Result<u64, String> {
@@ -95,34 +86,23 @@ fn length(number: &str, unit: &str) -> Result<u64, String> {
             "`M` could be months, which have no fixed length: write `\"{number}m\"` for minutes; {known}"
         ));
     }
-    let lower = unit.to_lowercase();
-    let singular = lower.trim_end_matches('s');
-    match SPELLINGS
-        .iter()
-        .find(|(spelling, _)| *spelling == singular || *spelling == lower)
-    {
-        Some((_, "w")) => {
-            let fix = number.parse::<u64>().ok().and_then(|weeks| weeks.checked_mul(7));
-            let fix = fix
-                .map(|days| format!(": write `\"{days}d\"`"))
-                .unwrap_or_default();
-            return Err(format!("there is no unit for weeks{fix}; {known}"));
-        }
-        Some((_, meant)) => {
-            return Err(format!(
-                "unknown unit `{unit}`: write `\"{number}{meant}\"`; {known}"
-            ));
-        }
-        None => {}
+    if let Some(meant) = meant(unit) {
+        return Err(format!(
+            "unknown unit `{unit}`: write `\"{number}{meant}\"`; {known}"
+        ));
     }
-    Err(match singular {
-        "mo" | "mon" | "month" | "y" | "yr" | "year" => {
+    Err(match unit.to_lowercase().as_str() {
+        "w" | "week" | "weeks" => match number.parse::<u64>().ok().and_then(|weeks| weeks.checked_mul(7)) {
+            Some(days) => format!("there is no unit for weeks: write `\"{days}d\"`; {known}"),
+            None => format!("there is no unit for weeks; {known}"),
+        },
+        "mo" | "mon" | "month" | "months" | "y" | "yr" | "year" | "years" => {
             format!("`{number} {unit}` has no fixed length: write it in days; {known}")
         }
-        "u" | "µ" | "n" | "us" | "ns" | "micro" | "nano" | "microsecond" | "nanosecond" => {
+        "us" | "µs" | "ns" | "micros" | "nanos" | "microseconds" | "nanoseconds" => {
             format!("`{unit}` is too short: the shortest period is `\"1ms\"`; {known}")
         }
-        _ if unit.starts_with('.') || unit.starts_with(['e', 'E', '_']) => {
+        _ if unit.starts_with(['.', 'e', 'E', '_']) => {
             format!("a period is a whole number: instead of `{number}{unit}` use a smaller unit; {known}")
         }
         _ if unit.chars().any(|c| c.is_ascii_digit()) => {

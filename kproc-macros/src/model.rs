@@ -107,47 +107,30 @@ impl Declared {
     /// The model of a struct marked `#[processor(options)]`.
     pub(crate) fn of(options: &TokenStream, item: &mut DeriveInput, errors: &mut Errors) -> Self {
         let StructOptions { krate, name } = StructOptions::read(options, errors);
-        for found in attributes::take(&mut item.attrs, krate.as_ref()) {
-            errors.at(found.span(), found.helper.misplaced());
-        }
-        let mut fields = Vec::new();
-        match &mut item.data {
+        misplaced(&mut item.attrs, krate.as_ref(), errors);
+        let fields = match &mut item.data {
             Data::Struct(data) => {
-                let named = matches!(data.fields, Fields::Named(_));
-                if !named {
+                if !matches!(data.fields, Fields::Named(_)) {
                     errors.on(&item.ident, check::WRONG_ITEM);
                 }
-                for field in &mut data.fields {
-                    let marks = attributes::take(&mut field.attrs, krate.as_ref());
-                    if let (true, Some(ident)) = (named, &field.ident) {
-                        let store = store(&marks, ident, errors);
-                        let mut conditions = attributes::conditions(&field.attrs);
-                        conditions.extend(marks.into_iter().filter_map(|mark| mark.condition));
-                        fields.push(Field {
-                            conditions,
-                            ident: ident.clone(),
-                            ty: field.ty.clone(),
-                            store,
-                        });
-                    }
-                }
+                fields(&mut data.fields, krate.as_ref(), errors)
             }
             Data::Enum(data) => {
                 errors.on(data.enum_token, check::WRONG_ITEM);
                 for variant in &mut data.variants {
                     attributes::take(&mut variant.attrs, krate.as_ref());
-                    for field in &mut variant.fields {
-                        attributes::take(&mut field.attrs, krate.as_ref());
-                    }
+                    strip(&mut variant.fields, krate.as_ref());
                 }
+                Vec::new()
             }
             Data::Union(data) => {
                 errors.on(data.union_token, check::WRONG_ITEM);
                 for field in &mut data.fields.named {
                     attributes::take(&mut field.attrs, krate.as_ref());
                 }
+                Vec::new()
             }
-        }
+        };
         let declared = Self {
             krate,
             conditions: attributes::conditions(&item.attrs),
@@ -159,6 +142,41 @@ impl Declared {
         check::declared(&declared, errors);
         declared
     }
+}
+
+/// Takes our attributes from where they mean nothing, and says so.
+fn misplaced(attrs: &mut Vec<Attribute>, krate: Option<&Path>, errors: &mut Errors) {
+    for found in attributes::take(attrs, krate) {
+        errors.at(found.span(), found.helper.misplaced());
+    }
+}
+
+/// Takes our attributes from fields of an item that was refused as a whole.
+fn strip(fields: &mut Fields, krate: Option<&Path>) {
+    for field in fields {
+        attributes::take(&mut field.attrs, krate);
+    }
+}
+
+/// The fields of a struct, without our attributes. None, if they have no names.
+fn fields(fields: &mut Fields, krate: Option<&Path>, errors: &mut Errors) -> Vec<Field> {
+    let mut named = Vec::new();
+    for field in fields {
+        let marks = attributes::take(&mut field.attrs, krate);
+        let Some(ident) = field.ident.clone() else {
+            continue;
+        };
+        let store = store(&marks, &ident, errors);
+        let mut conditions = attributes::conditions(&field.attrs);
+        conditions.extend(marks.into_iter().filter_map(|mark| mark.condition));
+        named.push(Field {
+            conditions,
+            ident,
+            ty: field.ty.clone(),
+            store,
+        });
+    }
+    named
 }
 
 /// What the helper attributes of a field say.
@@ -191,20 +209,14 @@ impl Handled {
     /// The model of an impl block marked `#[processor(options)]`.
     pub(crate) fn of(options: &TokenStream, block: &mut ImplBlock, errors: &mut Errors) -> Self {
         let ImplOptions { krate, sends } = ImplOptions::read(options, errors);
-        for found in attributes::take(&mut block.attrs, krate.as_ref()) {
-            errors.at(found.span(), found.helper.misplaced());
-        }
+        misplaced(&mut block.attrs, krate.as_ref(), errors);
         let mut handlers = Vec::new();
         // Methods with a mark of ours: they look unused if their mark is refused.
         let mut marked = Vec::new();
         let mut wants_messages = false;
         for (number, item) in block.items.iter_mut().enumerate() {
             match item {
-                BlockItem::Other { attrs, .. } => {
-                    for found in attributes::take(attrs, krate.as_ref()) {
-                        errors.at(found.span(), found.helper.misplaced());
-                    }
-                }
+                BlockItem::Other { attrs, .. } => misplaced(attrs, krate.as_ref(), errors),
                 BlockItem::Method(method) => {
                     let marks = attributes::take(&mut method.attrs, krate.as_ref());
                     if marks.is_empty() {

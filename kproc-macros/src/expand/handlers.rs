@@ -1,12 +1,10 @@
 //! `impl Processor`: the dispatch to the handlers of a processor's impl block.
 
-use proc_macro2::{Ident, Span, TokenStream, TokenTree};
+use proc_macro2::{Ident, Span, TokenStream};
 use quote::{ToTokens, quote, quote_spanned};
-use syn::{
-    Attribute, Expr, GenericParam, Generics, ReturnType, Type, parse::Parse, parse_quote, spanned::Spanned,
-};
+use syn::{Attribute, Expr, ReturnType, Type, spanned::Spanned};
 
-use super::{Krate, locate};
+use super::{Krate, locate, refused};
 use crate::{
     check::mentions_static,
     model::{Clock, Handled, Handler, Start, Trigger},
@@ -14,8 +12,8 @@ use crate::{
 
 /// What follows the impl block.
 pub(crate) fn expand(handled: &Handled) -> TokenStream {
-    if borrows(handled) {
-        return refused(handled);
+    if refused::borrows(handled) {
+        return refused::expand(handled);
     }
     let krate = Krate::new(handled.krate.as_ref());
     let k = krate.here();
@@ -43,7 +41,7 @@ pub(crate) fn expand(handled: &Handled) -> TokenStream {
         starts,
         stops,
     } = methods;
-    let state = expansion.state();
+    let state = krate.state_of(&handled.self_ty);
     let context = quote!(__ctx: &mut #k::Context<'_>);
     let start = frame("start", &starts, &k);
     let stop = frame("stop", &stops, &k);
@@ -179,14 +177,6 @@ impl Expansion<'_> {
         self.krate.call(topic, "topic", quote_spanned!(span=> &#topic))
     }
 
-    /// `<Self as State>`
-    fn state(&self) -> TokenStream {
-        let ty = self.self_ty;
-        let span = ty.span();
-        let k = self.krate.at(span);
-        quote_spanned!(span=> <#ty as #k::State>)
-    }
-
     /// Fetches the arguments that a record gives, and calls.
     fn message(&self, handler: &Handler, topic: &Expr) -> TokenStream {
         let topic = self.topic(topic);
@@ -312,7 +302,7 @@ impl Source {
 
 /// A local that is located at an argument's type.
 fn local(name: &str, ty: &Type) -> Ident {
-    Ident::new(name, Span::mixed_site().located_at(ty.span()))
+    Ident::new(name, Span::call_site().located_at(ty.span()))
 }
 
 /// A method that frames a task's life, if it has anything to do.
@@ -334,83 +324,4 @@ fn sequence(calls: &[Call], k: &TokenStream) -> Option<TokenStream> {
             Some(quote!(#(#calls)* #k::Ok(())))
         }
     }
-}
-
-/// Whether the processor's type has lifetimes. The struct's half refuses them.
-fn borrows(handled: &Handled) -> bool {
-    handled.generics.lifetimes().next().is_some() || mentions_lifetime(handled.self_ty.to_token_stream())
-}
-
-fn mentions_lifetime(tokens: TokenStream) -> bool {
-    tokens.into_iter().any(|token| match token {
-        TokenTree::Punct(punct) => punct.as_char() == '\'',
-        TokenTree::Group(group) => mentions_lifetime(group.stream()),
-        _ => false,
-    })
-}
-
-/// An impl that does nothing, for a type that was refused: what uses the processor then adds no errors of its
-/// own. It needs the struct's half, which has said why.
-fn refused(handled: &Handled) -> TokenStream {
-    let krate = Krate::new(handled.krate.as_ref());
-    let k = krate.here();
-    let mut generics = Generics::default();
-    generics.params = handled
-        .generics
-        .params
-        .iter()
-        .filter(|parameter| !matches!(parameter, GenericParam::Lifetime(_)))
-        .map(made_static::<GenericParam>)
-        .collect();
-    let where_clause = everything_static(handled.generics.where_clause.to_token_stream());
-    let self_ty: Type = made_static(&handled.self_ty);
-    let (impl_generics, _, _) = generics.split_for_impl();
-    let conditions = &handled.conditions;
-    let expansion = Expansion {
-        krate,
-        self_ty: &self_ty,
-    };
-    let state = expansion.state();
-    quote! {
-        #(#conditions)*
-        const _: () = {
-            #[automatically_derived]
-            impl #impl_generics #k::Processor for #self_ty #where_clause {
-                fn declare(&mut self, __to: &mut dyn #k::Declare) {
-                    #state::stores(self, __to);
-                }
-                async fn process(&mut self, _: &mut #k::Context<'_>, _: &#k::Record<'_>) -> #k::Result<()> {
-                    #k::Ok(())
-                }
-            }
-        };
-    }
-}
-
-/// The same syntax with `'static` for every lifetime.
-fn made_static<T: Parse>(syntax: &impl ToTokens) -> T {
-    let tokens = everything_static(syntax.to_token_stream());
-    parse_quote!(#tokens)
-}
-
-/// Replaces every lifetime by `'static`.
-fn everything_static(tokens: TokenStream) -> TokenStream {
-    let mut after_tick = false;
-    tokens
-        .into_iter()
-        .map(|token| match token {
-            TokenTree::Ident(ident) if std::mem::take(&mut after_tick) => {
-                TokenTree::Ident(Ident::new("static", ident.span()))
-            }
-            TokenTree::Group(group) => {
-                let mut all = proc_macro2::Group::new(group.delimiter(), everything_static(group.stream()));
-                all.set_span(group.span());
-                TokenTree::Group(all)
-            }
-            token => {
-                after_tick = matches!(&token, TokenTree::Punct(punct) if punct.as_char() == '\'');
-                token
-            }
-        })
-        .collect()
 }

@@ -6,17 +6,17 @@
 //!   names can change what they mean.
 //! - A call that checks a type is spanned so that its path begins at that type's first token and ends at its
 //!   last: the compiler then underlines the whole type.
-//! - Names of locals begin with two underscores. `self` and they keep the hygiene of the call site, so that
-//!   processors made by `macro_rules!` work, and are only *located* at the user's code.
+//! - Names of locals begin with two underscores. `self` and they have the hygiene of the call site, so that
+//!   processors made by `macro_rules!` work, and are only *located* at the user's code. A local whose type is
+//!   checked has the user's own span: the compiler would point at the attribute otherwise.
 
 pub(crate) mod handlers;
+mod refused;
 pub(crate) mod state;
 
 use proc_macro2::{Delimiter, Group, Ident, Span, TokenStream};
 use quote::{ToTokens, quote, quote_spanned};
-use syn::Path;
-
-use crate::attributes::ends;
+use syn::{Path, Type, spanned::Spanned};
 
 /// How generated code reaches kproc.
 #[derive(Clone, Copy)]
@@ -53,6 +53,13 @@ impl<'a> Krate<'a> {
         arguments.set_span(last);
         quote!(#krate #colons #name #arguments)
     }
+
+    /// `<Type as State>`: the struct's half, looked for at the type.
+    fn state_of(self, ty: &Type) -> TokenStream {
+        let span = ty.span();
+        let krate = self.at(span);
+        quote_spanned!(span=> <#ty as #krate::State>)
+    }
 }
 
 /// The same tokens with the same hygiene, at another place.
@@ -64,4 +71,12 @@ fn locate(tokens: TokenStream, span: Span) -> TokenStream {
             token
         })
         .collect()
+}
+
+/// The tokens' first and last spans.
+fn ends(tokens: &impl ToTokens) -> (Span, Span) {
+    let mut spans = tokens.to_token_stream().into_iter().map(|token| token.span());
+    let first = spans.next().unwrap_or_else(Span::call_site);
+    let last = spans.last().unwrap_or(first);
+    (first, last)
 }

@@ -1,6 +1,6 @@
 //! `#[processor]`: which half of a processor it stands on, and the way through parse, model, check and expand.
 
-use proc_macro2::TokenStream;
+use proc_macro2::{Delimiter, TokenStream, TokenTree};
 use quote::{ToTokens, quote};
 use syn::{
     Attribute, DeriveInput, Token, Visibility,
@@ -101,19 +101,12 @@ fn with_errors(item: &TokenStream, errors: &Errors) -> TokenStream {
 
 /// An item without its attributes and its body, to be underlined.
 fn first_line(item: &TokenStream) -> TokenStream {
+    let is_body =
+        |token: &TokenTree| matches!(token, TokenTree::Group(group) if group.delimiter() == Delimiter::Brace);
     let head = |input: ParseStream<'_>| {
         input.call(Attribute::parse_outer)?;
-        let mut head = TokenStream::new();
-        let mut ended = false;
-        while !input.is_empty() {
-            let token: proc_macro2::TokenTree = input.parse()?;
-            let is_body = matches!(&token, proc_macro2::TokenTree::Group(group) if group.delimiter() == proc_macro2::Delimiter::Brace);
-            ended |= is_body;
-            if !ended {
-                head.extend([token]);
-            }
-        }
-        Ok(head)
+        let rest: TokenStream = input.parse()?;
+        Ok(rest.into_iter().take_while(|token| !is_body(token)).collect())
     };
     head.parse2(item.clone()).unwrap_or_else(|_| item.clone())
 }
