@@ -139,6 +139,16 @@ pub enum OpenError {
         /// The types declared.
         declared: String,
     },
+    /// The state is damaged. Told to those who only look; an application that opens it rebuilds it.
+    #[error(
+        "state in {path} is damaged: {what}; an application that opens it rebuilds it from its changelog"
+    )]
+    Damaged {
+        /// The directory.
+        path: PathBuf,
+        /// What is wrong.
+        what: String,
+    },
     /// The file system cannot hold LMDB.
     #[error("state directory {path} is on a {kind} file system, on which LMDB is not safe: use a local disk")]
     NetworkFileSystem {
@@ -209,6 +219,17 @@ impl OpenError {
         Self::Io {
             path: path.to_owned(),
             what: format!("{doing}: {error}"),
+        }
+    }
+
+    #[cold]
+    pub(crate) fn lmdb(path: &Path, error: &heed::Error) -> Self {
+        match error {
+            heed::Error::EnvAlreadyOpened => Self::InUse {
+                path: path.to_owned(),
+                holder: "this process".into(),
+            },
+            error => Self::io(path, "LMDB", error),
         }
     }
 }

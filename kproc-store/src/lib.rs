@@ -16,7 +16,9 @@ mod table;
 mod vocabulary;
 
 pub use buffer::Buffer;
-pub use environment::{CommitPoint, Condition, Environment, EnvironmentOptions, InputPosition, Opened};
+pub use environment::{
+    CommitPoint, Condition, Environment, EnvironmentOptions, InputPosition, Inspector, Opened, StoreInfo,
+};
 pub use error::{OpenError, StoreError};
 pub use marks::Marks;
 pub use store::{Store, StoreSpec};

@@ -12,11 +12,14 @@ use crate::{StoreError, environment::BaseRange};
 /// Encoded bounds of a range.
 pub(crate) type Bounds<'a> = (Bound<&'a [u8]>, Bound<&'a [u8]>);
 
+/// An encoded key and its encoded value.
+pub(crate) type Pair<'a> = (&'a [u8], &'a [u8]);
+
 /// Entries of a store, encoded, in key order.
 pub(crate) struct Merge<'b> {
     base: BaseRange<'b>,
     /// The next entry of LMDB, if it was read already.
-    base_next: Option<(&'b [u8], &'b [u8])>,
+    base_next: Option<Pair<'b>>,
     over: Over<'b>,
 }
 
@@ -79,7 +82,7 @@ impl<'b> Merge<'b> {
 
     /// The next entry.
     #[inline]
-    pub(crate) fn next(&mut self) -> Result<Option<(&'b [u8], &'b [u8])>, StoreError> {
+    pub(crate) fn next(&mut self) -> Result<Option<Pair<'b>>, StoreError> {
         loop {
             if self.base_next.is_none() {
                 self.base_next = self.base.next()?;

@@ -14,7 +14,7 @@ use std::{
     sync::Arc,
 };
 
-pub(crate) use merge::{Bounds, Merge};
+pub(crate) use merge::{Bounds, Merge, Pair};
 
 use self::{
     overlay::{Index, Overlay, State},
@@ -32,17 +32,12 @@ pub struct Buffer {
     sorted: RefCell<Sorted>,
     marks: Arc<Marks>,
     failure: Option<StoreError>,
-    scratch: Scratch,
+    // Memory for encoding keys and values, used again and again by the typed stores.
+    key_scratch: Cell<Vec<u8>>,
+    value_scratch: Cell<Vec<u8>>,
 }
 
-/// Memory for encoding keys and values, used again and again by the typed stores.
-#[derive(Default)]
-pub(crate) struct Scratch {
-    pub(crate) key: Cell<Vec<u8>>,
-    pub(crate) value: Vec<u8>,
-}
-
-/// Larger scratch memory is not kept.
+/// Larger memory for encoding is not kept.
 const SCRATCH: usize = 64 << 10;
 
 impl Buffer {
@@ -54,7 +49,8 @@ impl Buffer {
             sorted: RefCell::default(),
             marks,
             failure: None,
-            scratch: Scratch::default(),
+            key_scratch: Cell::default(),
+            value_scratch: Cell::default(),
         }
     }
 
@@ -135,6 +131,21 @@ impl Buffer {
         Merge::new(&self.base, &self.overlay, sorted, bounds)
     }
 
+    /// How many entries there are. Looks up what the overlay holds, and counts nothing else.
+    pub(crate) fn len(&self) -> Result<usize, StoreError> {
+        let mut length = self.base.len()? as usize;
+        for index in 0..self.overlay.len() as Index {
+            let now = match self.overlay.slot(index).state {
+                State::Unknown => continue,
+                State::Absent => false,
+                State::Present => true,
+            };
+            let before = self.base.get(self.overlay.key(index))?.is_some();
+            length = length + usize::from(now) - usize::from(before);
+        }
+        Ok(length)
+    }
+
     /// All slots in key order.
     fn sorted(&self) -> Ref<'_, Sorted> {
         // An iterator holds a `Ref` while it lives. Nothing can be written meanwhile, since it borrows the
@@ -160,6 +171,7 @@ impl Buffer {
 
     /// Calls `each` with every key written since the last commit and its value (`None`: deleted), in key
     /// order: the changelog records of a commit.
+    #[allow(clippy::type_complexity)] // A name would hide what is seen here at once.
     pub fn dirty(&mut self, each: &mut dyn FnMut(&[u8], Option<&[u8]>)) {
         for (key, value) in self.dirty_entries() {
             each(key, value);
@@ -170,10 +182,12 @@ impl Buffer {
     pub(crate) fn dirty_entries(&mut self) -> impl Iterator<Item = (&[u8], Option<&[u8]>)> {
         let Self { sorted, overlay, .. } = self;
         let (sorted, overlay) = (sorted.get_mut(), &*overlay);
-        if overlay.dirty() > 0 {
+        let slots = if overlay.dirty() > 0 {
             sorted.update(overlay);
-        }
-        let slots = if overlay.dirty() > 0 { sorted.slots() } else { &[] };
+            sorted.slots()
+        } else {
+            &[]
+        };
         slots
             .iter()
             .filter(|&&index| overlay.slot(index).dirty)
@@ -207,24 +221,35 @@ impl Buffer {
         self.marks.fail();
     }
 
+    /// Takes the memory for keys; to be given back.
     #[inline]
-    pub(crate) fn scratch(&self) -> &Scratch {
-        &self.scratch
+    pub(crate) fn take_key_scratch(&self) -> Vec<u8> {
+        let mut key = self.key_scratch.take();
+        key.clear();
+        key
+    }
+
+    /// Gives back the memory for keys.
+    #[inline]
+    pub(crate) fn give_key_scratch(&self, key: Vec<u8>) {
+        if key.capacity() <= SCRATCH {
+            self.key_scratch.set(key);
+        }
     }
 
     /// Takes the memory for values; to be given back.
     #[inline]
-    pub(crate) fn take_value_scratch(&mut self) -> Vec<u8> {
-        let mut value = std::mem::take(&mut self.scratch.value);
+    pub(crate) fn take_value_scratch(&self) -> Vec<u8> {
+        let mut value = self.value_scratch.take();
         value.clear();
         value
     }
 
     /// Gives back the memory for values.
     #[inline]
-    pub(crate) fn give_value_scratch(&mut self, value: Vec<u8>) {
+    pub(crate) fn give_value_scratch(&self, value: Vec<u8>) {
         if value.capacity() <= SCRATCH {
-            self.scratch.value = value;
+            self.value_scratch.set(value);
         }
     }
 

@@ -9,7 +9,10 @@ use std::{
 use heed::{Database, RoRange, RoTxn, WithoutTls, types::Bytes};
 
 use super::{Inner, checksum};
-use crate::StoreError;
+use crate::{
+    StoreError,
+    buffer::{Bounds, Pair},
+};
 
 /// The longest key that LMDB takes.
 pub(crate) const MAX_KEY_BYTES: usize = 511;
@@ -62,7 +65,7 @@ impl StoreDatabase {
     pub(crate) fn range<'a>(
         &'a self,
         txn: &'a RoTxn<'_>,
-        (first, last): (Bound<&[u8]>, Bound<&[u8]>),
+        (first, last): Bounds<'_>,
         directory: &'a Path,
     ) -> Result<BaseRange<'a>, StoreError> {
         // No key is empty, and LMDB refuses to look for an empty one.
@@ -94,7 +97,7 @@ pub(crate) struct BaseRange<'a> {
 
 impl<'a> BaseRange<'a> {
     #[inline]
-    pub(crate) fn next(&mut self) -> Result<Option<(&'a [u8], &'a [u8])>, StoreError> {
+    pub(crate) fn next(&mut self) -> Result<Option<Pair<'a>>, StoreError> {
         match self.entries.as_mut().and_then(Iterator::next) {
             Some(Ok((key, stored))) => Ok(Some((key, self.store.unpack(key, stored)?))),
             Some(Err(error)) => Err(StoreError::lmdb(self.directory, "reading", &error)),
@@ -128,7 +131,7 @@ impl Drop for Reader {
 impl Base {
     /// To be called with the environment's gate locked.
     pub(super) fn open(environment: &Arc<Inner>, number: usize) -> Result<Self, StoreError> {
-        let store = environment.stores[number].clone();
+        let store = environment.store(number).clone();
         let mut base = Self {
             reader: None,
             store,
@@ -149,6 +152,7 @@ impl Base {
         self.reader = None;
         let environment = &self.environment;
         let txn = environment
+            .lmdb
             .env
             .clone()
             .static_read_txn()
@@ -178,8 +182,14 @@ impl Base {
         self.store.get(self.txn()?, key, &self.environment.directory)
     }
 
-    pub(crate) fn range(&self, bounds: (Bound<&[u8]>, Bound<&[u8]>)) -> Result<BaseRange<'_>, StoreError> {
+    pub(crate) fn range(&self, bounds: Bounds<'_>) -> Result<BaseRange<'_>, StoreError> {
         self.store.range(self.txn()?, bounds, &self.environment.directory)
+    }
+
+    /// How many entries there are.
+    pub(crate) fn len(&self) -> Result<u64, StoreError> {
+        let length = self.store.database.len(self.txn()?);
+        length.map_err(|error| StoreError::lmdb(&self.environment.directory, "reading", &error))
     }
 
     #[inline]

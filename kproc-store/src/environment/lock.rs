@@ -73,6 +73,16 @@ impl DirectoryLock {
     }
 }
 
+impl Drop for DirectoryLock {
+    fn drop(&mut self) {
+        // Closing the file would do, but for a child process that is being started at this moment and has the file
+        // open, too, until it becomes another program.
+        if let Err(error) = flock(&self.file, FlockOperation::Unlock) {
+            tracing::debug!(path = %self.path.display(), %error, "unlocking");
+        }
+    }
+}
+
 /// What the lock file says of who holds it.
 fn holder(file: &mut File) -> String {
     let mut text = String::new();

@@ -19,7 +19,7 @@ const POSITION: &str = "position/";
 
 /// The meta database.
 #[derive(Debug, Clone, Copy)]
-pub(crate) struct Meta(pub(crate) Database<'static, Bytes, Bytes>);
+pub(crate) struct Meta<'e>(pub(crate) Database<'e, Bytes, Bytes>);
 
 /// Kind and types of a store, as stored.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -52,7 +52,7 @@ struct Commit {
     committed_at: Option<i64>,
 }
 
-impl Meta {
+impl Meta<'_> {
     pub(crate) fn format(self, txn: &RoTxn<'_>) -> heed::Result<Option<u32>> {
         self.get(txn, FORMAT)
     }
@@ -90,6 +90,16 @@ impl Meta {
 
     pub(crate) fn position(self, txn: &RoTxn<'_>, store: &str) -> heed::Result<Option<Offset>> {
         Ok(self.get(txn, &named(POSITION, store))?.map(Offset::new))
+    }
+
+    /// Whether any store has a position.
+    pub(crate) fn has_positions(self, txn: &RoTxn<'_>) -> heed::Result<bool> {
+        Ok(self
+            .0
+            .prefix_iter(txn, POSITION.as_bytes())?
+            .next()
+            .transpose()?
+            .is_some())
     }
 
     pub(crate) fn put_position(self, txn: &mut RwTxn<'_>, store: &str, next: Offset) -> heed::Result<()> {

@@ -7,12 +7,14 @@ mod base;
 mod checksum;
 mod descriptors;
 mod directory;
+mod inspector;
 mod lock;
 mod meta;
 mod open;
 mod options;
 mod precheck;
 mod sidecar;
+mod start;
 mod write;
 
 use std::{
@@ -24,16 +26,15 @@ use std::{
     },
 };
 
-use heed::{Env, WithoutTls};
-
 pub(crate) use base::{Base, BaseRange};
+pub use inspector::{Inspector, StoreInfo};
 pub use options::{CommitPoint, Condition, EnvironmentOptions, InputPosition, Opened};
 
 use self::{
     base::StoreDatabase,
     lock::DirectoryLock,
-    meta::Meta,
     sidecar::Sidecar,
+    start::{Failure, Started},
     write::{Notes, Write},
 };
 use crate::{Buffer, Marks, Offset, OpenError, StoreError, StoreSpec, Timestamp};
@@ -54,10 +55,9 @@ impl fmt::Debug for Environment {
 /// Shared by the environment and its buffers.
 pub(crate) struct Inner {
     // Before the lock: another process may open the files once these are closed.
-    env: Env<WithoutTls>,
+    lmdb: Started,
     directory: PathBuf,
-    meta: Meta,
-    stores: Vec<StoreDatabase>,
+    specs: Vec<StoreSpec>,
     options: EnvironmentOptions,
     opened_at: Timestamp,
     sidecar: Sidecar,
@@ -69,6 +69,10 @@ pub(crate) struct Inner {
 }
 
 impl Inner {
+    fn store(&self, number: usize) -> &StoreDatabase {
+        &self.lmdb.stores[number]
+    }
+
     fn gate(&self) -> MutexGuard<'_, ()> {
         // It guards no data: after a panic there is nothing half-changed behind it.
         self.gate.lock().unwrap_or_else(PoisonError::into_inner)
@@ -89,6 +93,11 @@ impl Environment {
         open::open(directory, stores, options, now)
     }
 
+    /// The directory it is in.
+    pub fn directory(&self) -> &Path {
+        &self.inner.directory
+    }
+
     /// A buffer on a store. At most one per store at a time.
     pub fn buffer(&self, store: usize, marks: &Arc<Marks>) -> Result<Buffer, StoreError> {
         let _gate = self.inner.gate();
@@ -98,16 +107,16 @@ impl Environment {
     /// Where in its changelog a store is; `None` if nothing was ever committed or restored.
     pub fn position(&self, store: usize) -> Result<Option<Offset>, StoreError> {
         let inner = &*self.inner;
-        self.read(|txn| inner.meta.position(txn, &inner.stores[store].name))
+        self.read(|txn| inner.lmdb.meta.position(txn, &inner.store(store).name))
     }
 
     /// The input positions and stream time of the last commit, and the positions of the stores.
     pub fn last_commit(&self) -> Result<CommitPoint, StoreError> {
         let inner = &*self.inner;
         self.read(|txn| {
-            let mut point = inner.meta.commit(txn)?;
-            for (number, store) in inner.stores.iter().enumerate() {
-                if let Some(next) = inner.meta.position(txn, &store.name)? {
+            let mut point = inner.lmdb.meta.commit(txn)?;
+            for (number, store) in inner.lmdb.stores.iter().enumerate() {
+                if let Some(next) = inner.lmdb.meta.position(txn, &store.name)? {
                     point.changelogs.push((number, next));
                 }
             }
@@ -117,7 +126,7 @@ impl Environment {
 
     fn read<R>(&self, f: impl FnOnce(&heed::RoTxn<'_>) -> heed::Result<R>) -> Result<R, StoreError> {
         let _gate = self.inner.gate();
-        let result = self.inner.env.read_txn().and_then(|txn| f(&txn));
+        let result = self.inner.lmdb.env.read_txn().and_then(|txn| f(&txn));
         result.map_err(|error| StoreError::lmdb(&self.inner.directory, "reading", &error))
     }
 
@@ -140,9 +149,10 @@ impl Environment {
         // Until the first commit the state is as old as the beginning of its restore: a deletion that came before
         // may be gone from the changelog when the restore is resumed.
         let fresh = inner
+            .lmdb
             .env
             .read_txn()
-            .and_then(|txn| inner.meta.fresh(&txn))
+            .and_then(|txn| inner.lmdb.meta.fresh(&txn))
             .map_err(|error| StoreError::lmdb(&inner.directory, "reading", &error))?;
         let fresh = fresh.is_none().then_some(inner.opened_at);
         inner.write(
@@ -219,26 +229,68 @@ impl Environment {
         Ok(())
     }
 
+    /// Closes LMDB and opens it again, with the lock held all the time. All buffers must be gone.
+    ///
+    /// LMDB keeps the memory of its largest transactions until it is closed: worth doing after a restore.
+    pub fn reopen(self) -> Result<Self, OpenError> {
+        let inner = self
+            .into_inner()
+            .map_err(|path| OpenError::io(&path, "reopening", &BUFFERS_OPEN))?;
+        let Inner {
+            lmdb,
+            directory,
+            specs,
+            options,
+            opened_at,
+            sidecar,
+            readers,
+            gate,
+            lock,
+        } = inner;
+        // The last handle: this closes it.
+        drop(lmdb);
+        match start::start(&directory, &specs, &options, Some(opened_at)) {
+            Ok(lmdb) => {
+                let inner = Inner {
+                    lmdb,
+                    directory,
+                    specs,
+                    options,
+                    opened_at,
+                    sidecar,
+                    readers,
+                    gate,
+                    lock,
+                };
+                Ok(Self {
+                    inner: Arc::new(inner),
+                })
+            }
+            Err(Failure::Error(error)) => Err(error),
+            Err(Failure::Bad(reason)) => Err(OpenError::Damaged {
+                path: directory,
+                what: reason.what,
+            }),
+        }
+    }
+
     /// Closes in good order: synced and marked clean. All buffers must be gone.
     pub fn close(self) -> Result<(), StoreError> {
-        let directory = self.inner.directory.clone();
-        let Some(inner) = Arc::into_inner(self.inner) else {
-            return Err(StoreError::io(
-                &directory,
-                "it cannot be closed while buffers are open",
-            ));
-        };
+        let inner = self
+            .into_inner()
+            .map_err(|path| StoreError::io(&path, BUFFERS_OPEN))?;
         let Inner {
-            env,
+            lmdb,
             directory,
             mut sidecar,
             lock,
             ..
         } = inner;
-        env.force_sync()
+        lmdb.env
+            .force_sync()
             .map_err(|error| StoreError::lmdb(&directory, "syncing", &error))?;
         // The last handle: this closes it.
-        drop(env);
+        drop(lmdb);
         sidecar.clean = true;
         sidecar
             .write(&directory)
@@ -246,7 +298,15 @@ impl Environment {
         drop(lock);
         Ok(())
     }
+
+    /// Its only owner, or the directory.
+    fn into_inner(self) -> Result<Inner, PathBuf> {
+        let directory = self.inner.directory.clone();
+        Arc::into_inner(self.inner).ok_or(directory)
+    }
 }
+
+const BUFFERS_OPEN: &str = "it cannot be closed while buffers are open";
 
 impl Inner {
     /// Whether the directory is still there. What is written to files that somebody has removed is lost.

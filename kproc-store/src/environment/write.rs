@@ -1,5 +1,7 @@
 //! Writing to LMDB: one short transaction, opened and committed in one function, and what to do when it fails.
 
+use std::sync::atomic::Ordering::SeqCst;
+
 use heed::MdbError;
 
 use super::{Inner, directory};
@@ -70,14 +72,16 @@ impl Inner {
     /// The only place that opens a write transaction on the stores. It ends here too, whatever happens: LMDB
     /// wants it to be committed by the thread that began it.
     fn try_transact(&self, writes: &[&[Write<'_>]], notes: Option<&Notes<'_>>) -> heed::Result<()> {
-        let mut txn = self.env.write_txn()?;
+        let mut txn = self.lmdb.env.write_txn()?;
         let mut packed = Vec::new();
         if let Some(store) = notes.and_then(|notes| notes.clear) {
-            self.stores[store].database.clear(&mut txn)?;
-            self.meta.forget_position(&mut txn, &self.stores[store].name)?;
+            self.store(store).database.clear(&mut txn)?;
+            self.lmdb
+                .meta
+                .forget_position(&mut txn, &self.store(store).name)?;
         }
         for write in writes.iter().copied().flatten() {
-            let store = &self.stores[write.store];
+            let store = self.store(write.store);
             match write.value {
                 Some(value) => {
                     let stored = store.pack(write.key, value, &mut packed);
@@ -88,13 +92,15 @@ impl Inner {
         }
         if let Some(notes) = notes {
             for &(store, next) in notes.positions {
-                self.meta.put_position(&mut txn, &self.stores[store].name, next)?;
+                self.lmdb
+                    .meta
+                    .put_position(&mut txn, &self.store(store).name, next)?;
             }
             if let Some(point) = notes.commit {
-                self.meta.put_commit(&mut txn, point)?;
+                self.lmdb.meta.put_commit(&mut txn, point)?;
             }
             if let Some(at) = notes.fresh {
-                self.meta.put_fresh(&mut txn, at)?;
+                self.lmdb.meta.put_fresh(&mut txn, at)?;
             }
         }
         txn.commit()
@@ -102,12 +108,17 @@ impl Inner {
 
     /// Doubles the map.
     fn grow(&self) -> Result<(), StoreError> {
-        let readers = self.readers.load(std::sync::atomic::Ordering::SeqCst);
+        let readers = self.readers.load(SeqCst);
         if readers > 0 {
             let what = format!("the memory map is full and cannot grow while {readers} buffers are open");
             return Err(StoreError::io(&self.directory, what));
         }
-        let size = self.env.info().map_size;
+        // The reader of a process that was killed keeps pages from being used again. Perhaps that was all.
+        let dead = self.lmdb.env.clear_stale_readers();
+        if dead.map_err(|error| StoreError::lmdb(&self.directory, "clearing readers", &error))? > 0 {
+            return Ok(());
+        }
+        let size = self.lmdb.env.info().map_size;
         let limit = self.options.max_map_size;
         if size >= limit {
             return Err(StoreError::MapFull {
@@ -115,11 +126,12 @@ impl Inner {
                 limit,
             });
         }
-        let size = super::open::whole_pages(size.saturating_mul(2).min(limit));
+        let size = super::start::whole_pages(size.saturating_mul(2).min(limit));
         tracing::info!(path = %self.directory.display(), size, "the memory map is full, growing it");
         // SAFETY: no transaction of this process is open on the environment. Readers are counted and there are
         // none; new ones begin, as all writing is done, with the gate locked, which our caller holds.
-        unsafe { self.env.resize(size) }.map_err(|error| StoreError::lmdb(&self.directory, "growing", &error))
+        unsafe { self.lmdb.env.resize(size) }
+            .map_err(|error| StoreError::lmdb(&self.directory, "growing", &error))
     }
 
     /// What a failed write means.

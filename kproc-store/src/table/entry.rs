@@ -176,10 +176,11 @@ where
     #[inline]
     fn drop(&mut self) {
         // A handler that panics may leave its value half changed.
-        if self.changed && !std::thread::panicking() {
-            if let Err(error) = self.place.write::<V>(&self.value) {
-                self.place.buffer.fail(error);
-            }
+        if !self.changed || std::thread::panicking() {
+            return;
+        }
+        if let Err(error) = self.place.write::<V>(&self.value) {
+            self.place.buffer.fail(error);
         }
     }
 }

@@ -1,0 +1,264 @@
+//! Starting LMDB on files that were judged to be good: types, age, databases.
+
+use std::{fs, path::Path, sync::Arc, time::Duration};
+
+use heed::{
+    CommitOrAbort, CommitToken, Database, Env, EnvFlags, EnvOpenOptions, MdbError, OnCommit, WithoutTls,
+    types::Bytes,
+};
+
+use super::{
+    EnvironmentOptions, StoreDatabase,
+    directory::DATA,
+    meta::{self, Meta, Types},
+    sidecar::FORMAT,
+};
+use crate::{OpenError, StoreSpec, Timestamp};
+
+/// Why a state cannot be trusted.
+pub(super) struct Reason {
+    pub(super) what: String,
+    /// Whether the files may tell somebody something.
+    pub(super) keep: bool,
+}
+
+impl Reason {
+    pub(super) fn outdated(what: String) -> Self {
+        Self { what, keep: false }
+    }
+
+    pub(super) fn damaged(what: String) -> Self {
+        Self { what, keep: true }
+    }
+}
+
+/// Why LMDB could not be opened.
+pub(super) enum Failure {
+    /// The state cannot be trusted.
+    Bad(Reason),
+    /// It cannot be opened and must not be touched.
+    Error(OpenError),
+}
+
+impl From<OpenError> for Failure {
+    fn from(error: OpenError) -> Self {
+        Self::Error(error)
+    }
+}
+
+/// LMDB, open, with its databases.
+pub(crate) struct Started {
+    pub(super) env: Env<WithoutTls>,
+    pub(super) meta: Meta<'static>,
+    pub(super) stores: Vec<StoreDatabase>,
+}
+
+/// Opens LMDB and its databases. `now`: the state is expected to be there, and not too old.
+pub(super) fn start(
+    directory: &Path,
+    stores: &[StoreSpec],
+    options: &EnvironmentOptions,
+    now: Option<Timestamp>,
+) -> Result<Started, Failure> {
+    let env = open_lmdb(directory, options, stores.len())?;
+    // Anything that LMDB finds wrong from here on is damage, if there was something before.
+    let fault = |error: heed::Error| match damage(&error) {
+        Some(what) if now.is_some() => Failure::Bad(Reason::damaged(what)),
+        _ => Failure::Error(OpenError::lmdb(directory, &error)),
+    };
+    // Readers of dead processes, if others were looking in while this was closed.
+    env.clear_stale_readers().map_err(fault)?;
+    let checksum = match now {
+        Some(now) => {
+            let known = read_meta(directory, &env, stores).map_err(fault)??;
+            let age = known.fresh.map_or(Duration::ZERO, |fresh| now.since(fresh));
+            if age > options.tombstone_retention {
+                return Err(Failure::Bad(Reason::outdated(format!(
+                    "the state is {} hours old, and its changelogs keep deletions for {} hours only",
+                    age.as_secs() / 3600,
+                    options.tombstone_retention.as_secs() / 3600
+                ))));
+            }
+            if known.checksum != options.checksum {
+                let (path, checksum) = (directory.display(), known.checksum);
+                tracing::info!(%path, checksum, "the state was made with another `checksum` option and keeps it");
+            }
+            known.checksum
+        }
+        None => options.checksum,
+    };
+    let (meta, databases) = make_databases(&env, stores, checksum).map_err(fault)?;
+    let stores = stores
+        .iter()
+        .zip(databases)
+        .map(|(spec, database)| StoreDatabase {
+            name: Arc::from(&*spec.name),
+            database,
+            checksum,
+        })
+        .collect();
+    Ok(Started { env, meta, stores })
+}
+
+fn open_lmdb(
+    directory: &Path,
+    options: &EnvironmentOptions,
+    stores: usize,
+) -> Result<Env<WithoutTls>, Failure> {
+    let length = fs::metadata(directory.join(DATA)).map_or(0, |data| data.len() as usize);
+    // A file that is as long as its map still needs room to declare a store.
+    let map_size = options.map_size.max(length + HEADROOM);
+    let mut lmdb = EnvOpenOptions::new().read_txn_without_tls();
+    lmdb.map_size(whole_pages(map_size))
+        .max_readers(MAX_READERS)
+        .max_dbs(stores as u32 + 1);
+    if !options.sync {
+        // SAFETY: without a sync per commit, the file is consistent as long as the machine runs; the sidecar sees
+        // to it that a file that a machine died over is not opened again.
+        unsafe { lmdb.flags(EnvFlags::NO_SYNC) };
+    }
+    // SAFETY: the file is ours alone to write (the directory's lock is held), on a local file system, was checked
+    // to be as long as its header says, and is changed only through LMDB for as long as it is mapped.
+    unsafe { lmdb.open(directory) }.map_err(|error| match damage(&error) {
+        Some(what) => Failure::Bad(Reason::damaged(what)),
+        None => Failure::Error(OpenError::lmdb(directory, &error)),
+    })
+}
+
+const HEADROOM: usize = 1 << 20;
+
+/// Readers at one time: the stores' own, and those of processes that look in.
+pub(super) const MAX_READERS: u32 = 1024;
+
+/// What LMDB says, if it says that the file is damaged.
+pub(super) fn damage(error: &heed::Error) -> Option<String> {
+    match error {
+        heed::Error::Mdb(
+            error @ (MdbError::Invalid
+            | MdbError::VersionMismatch
+            | MdbError::Corrupted
+            | MdbError::PageNotFound
+            | MdbError::Incompatible
+            | MdbError::Panic
+            | MdbError::Problem),
+        ) => Some(format!("the data file is damaged: {error}")),
+        heed::Error::Decoding(error) => Some(format!("the data file is damaged: {error}")),
+        _ => None,
+    }
+}
+
+/// What an environment says of itself.
+struct Known {
+    checksum: bool,
+    /// When it was last known to be near the end of its changelogs, if it has any.
+    /// When the state was last known to be near the end of its changelogs, if it has any.
+    fresh: Option<Timestamp>,
+}
+
+/// Reads what the environment says of itself, and compares types.
+fn read_meta(
+    directory: &Path,
+    env: &Env<WithoutTls>,
+    stores: &[StoreSpec],
+) -> heed::Result<Result<Known, Failure>> {
+    let none = || Failure::Bad(Reason::damaged("the data file is not one of kproc's".into()));
+    let opened = env.open_databases_and_commit(env.read_txn()?, |opener, txn| {
+        let database = opener.open_database::<Bytes, Bytes>(txn, Some(meta::DATABASE))?;
+        Ok::<_, heed::Error>(CommitOrAbort::<_, ()>::Commit(database))
+    })?;
+    let CommitOrAbort::Commit(Some(database)) = opened else {
+        return Ok(Err(none()));
+    };
+    let (meta, txn) = (Meta(database), env.read_txn()?);
+    match meta.format(&txn)? {
+        Some(FORMAT) => {}
+        Some(found) if found > FORMAT => {
+            let path = directory.to_owned();
+            return Ok(Err(Failure::Error(OpenError::NewerFormat {
+                path,
+                found,
+                known: FORMAT,
+            })));
+        }
+        Some(_) | None => return Ok(Err(none())),
+    }
+    for spec in stores {
+        let declared = Types::from(spec);
+        match meta.types(&txn, &spec.name)? {
+            Some(found) if found != declared => {
+                return Ok(Err(Failure::Error(OpenError::Types {
+                    store: spec.name.to_string(),
+                    path: directory.to_owned(),
+                    found: found.to_string(),
+                    declared: declared.to_string(),
+                })));
+            }
+            Some(_) | None => {}
+        }
+    }
+    let checksum = meta.checksum(&txn)?.unwrap_or(false);
+    // Without positions there are no changelogs, and nothing that the state could have missed.
+    let fresh = if meta.has_positions(&txn)? {
+        meta.fresh(&txn)?
+    } else {
+        None
+    };
+    Ok(Ok(Known { checksum, fresh }))
+}
+
+type BytesDatabase<'e> = Database<'e, Bytes, Bytes>;
+
+/// Databases that are usable once the transaction that made them is committed.
+struct Databases<'e>(Meta<'e>, Vec<BytesDatabase<'e>>);
+
+impl OnCommit for Databases<'_> {
+    type Committed = (Meta<'static>, Vec<BytesDatabase<'static>>);
+
+    fn on_commit(self, token: &CommitToken) -> Self::Committed {
+        let stores = self
+            .1
+            .into_iter()
+            .map(|database| database.on_commit(token))
+            .collect();
+        (Meta(self.0.0.on_commit(token)), stores)
+    }
+}
+
+/// Opens the meta database and those of the stores, and makes what is new. In one transaction: if it fails,
+/// nothing was written.
+fn make_databases(
+    env: &Env<WithoutTls>,
+    stores: &[StoreSpec],
+    checksum: bool,
+) -> heed::Result<(Meta<'static>, Vec<BytesDatabase<'static>>)> {
+    let made = env.create_databases_and_commit(env.write_txn()?, |opener, txn| {
+        let meta = Meta(opener.create_database::<Bytes, Bytes>(txn, Some(meta::DATABASE))?);
+        if meta.format(txn)?.is_none() {
+            meta.put_format(txn, FORMAT)?;
+            meta.put_checksum(txn, checksum)?;
+        }
+        let mut databases = Vec::with_capacity(stores.len());
+        for spec in stores {
+            databases.push(opener.create_database(txn, Some(&database_name(&spec.name)))?);
+            if meta.types(txn, &spec.name)?.is_none() {
+                meta.put_types(txn, &spec.name, &Types::from(spec))?;
+            }
+        }
+        Ok::<_, heed::Error>(CommitOrAbort::<_, ()>::Commit(Databases(meta, databases)))
+    })?;
+    match made {
+        CommitOrAbort::Commit(databases) => Ok(databases),
+        CommitOrAbort::Abort(()) => unreachable!("the closure never aborts"),
+    }
+}
+
+/// Name of a store's database: never that of the meta database.
+pub(super) fn database_name(store: &str) -> String {
+    format!("store/{store}")
+}
+
+/// LMDB's maps consist of whole pages of the system. 64 KiB is a multiple of every page size there is.
+pub(super) fn whole_pages(size: usize) -> usize {
+    const UNIT: usize = 64 << 10;
+    size.max(1 << 20).div_ceil(UNIT).saturating_mul(UNIT)
+}

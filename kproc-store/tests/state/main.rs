@@ -1,0 +1,15 @@
+//! State on disk: tables, environments, what happens to them. One program, so that it is linked once.
+
+mod child;
+mod common;
+mod damage;
+mod disk_full;
+mod growth;
+mod kill;
+mod limits;
+mod model;
+mod opening;
+mod readers;
+mod sizes;
+mod table;
+mod undo;

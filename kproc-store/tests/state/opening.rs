@@ -1,0 +1,431 @@
+//! What is found in a directory, and what is refused.
+
+use std::{fs, io::BufRead, path::Path, sync::Arc, time::Duration};
+
+use kproc_store::{
+    CommitPoint, Condition, Environment, EnvironmentOptions, InputPosition, Marks, Offset, OpenError, Store,
+    Table, Timestamp,
+};
+
+use crate::{
+    child,
+    common::{NOW, One, point, small, specs},
+};
+
+type Words = One<String, i64>;
+
+fn try_open(directory: &Path) -> Result<Condition, OpenError> {
+    let spec = Table::<String, i64>::default().spec("things".into());
+    Environment::open(directory, &[spec], &small(), NOW).map(|opened| opened.condition)
+}
+
+/// An environment with one commit.
+fn make(directory: &Path, options: &EnvironmentOptions, close: fn(Words)) {
+    let mut one = Words::open_with(directory, options);
+    one.table.put("a", &1).unwrap();
+    one.commit(5);
+    close(one);
+}
+
+fn edit_sidecar(directory: &Path, from: &str, to: &str) {
+    let path = directory.join("state.json");
+    let text = fs::read_to_string(&path).unwrap();
+    assert!(text.contains(from), "{text}");
+    fs::write(path, text.replace(from, to)).unwrap();
+}
+
+/// As if the machine had been started again since.
+fn restart_machine(directory: &Path) {
+    let boot = fs::read_to_string("/proc/sys/kernel/random/boot_id").unwrap();
+    edit_sidecar(directory, boot.trim(), "00000000-0000-0000-0000-000000000000");
+}
+
+#[test]
+fn d27_a_second_opening_in_the_same_process_is_refused() {
+    let directory = tempfile::tempdir().unwrap();
+    let one = Words::open(directory.path());
+    let error = try_open(directory.path()).unwrap_err();
+    assert!(
+        matches!(&error, OpenError::InUse { holder, .. } if holder == "this process"),
+        "{error}"
+    );
+    assert!(
+        error
+            .to_string()
+            .contains(&directory.path().display().to_string()),
+        "{error}"
+    );
+    // And again, once the first one is gone. Its buffer counts.
+    let Words {
+        environment,
+        mut table,
+        ..
+    } = one;
+    drop(environment);
+    assert!(matches!(try_open(directory.path()), Err(OpenError::InUse { .. })));
+    table.detach();
+    assert_eq!(try_open(directory.path()).unwrap(), Condition::Intact);
+}
+
+#[test]
+fn d27_a_second_process_is_refused_and_told_by_whom() {
+    const TEST: &str = "opening::d27_a_second_process_is_refused_and_told_by_whom";
+    if let Some(directory) = child::role() {
+        let one = Words::open(&directory);
+        child::say("open");
+        // Until the parent closes its end.
+        std::io::stdin().lock().lines().for_each(drop);
+        one.close();
+        return;
+    }
+    let directory = tempfile::tempdir().unwrap();
+    let mut holder = child::command(TEST, directory.path()).spawn().unwrap();
+    let mut said = std::io::BufReader::new(holder.stderr.take().unwrap()).lines();
+    assert_eq!(said.next().unwrap().unwrap(), "open");
+    let error = try_open(directory.path()).unwrap_err();
+    let expected = format!("process {}", holder.id());
+    assert!(
+        matches!(&error, OpenError::InUse { holder, .. } if *holder == expected),
+        "{error}"
+    );
+    drop(holder.stdin.take());
+    assert!(holder.wait().unwrap().success());
+    assert_eq!(try_open(directory.path()).unwrap(), Condition::Intact);
+}
+
+#[test]
+fn d27_a_directory_that_is_removed_while_in_use_stops_the_commit() {
+    let root = tempfile::tempdir().unwrap();
+    let directory = root.path().join("state");
+    let mut one = Words::open(&directory);
+    one.table.put("a", &1).unwrap();
+    one.commit(1);
+    fs::remove_dir_all(&directory).unwrap();
+    one.table.put("a", &2).unwrap();
+    let error = one.try_commit(2).unwrap_err().to_string();
+    assert!(error.contains("removed or replaced while in use"), "{error}");
+    // Another one in its place does not help.
+    fs::create_dir(&directory).unwrap();
+    fs::write(directory.join("lock"), "").unwrap();
+    assert!(one.try_commit(2).is_err());
+    assert!(one.buffer().is_dirty());
+}
+
+#[test]
+fn the_last_commit_is_found_again_with_everything_in_it() {
+    let directory = tempfile::tempdir().unwrap();
+    let environment = Environment::open(directory.path(), &specs(["a", "b", "c"]), &small(), NOW)
+        .unwrap()
+        .environment;
+    assert_eq!(environment.last_commit().unwrap(), CommitPoint::default());
+    let input = |topic: &str, next| InputPosition {
+        topic: topic.into(),
+        next: Offset::new(next),
+    };
+    let point = CommitPoint {
+        changelogs: vec![(0, Offset::ZERO), (2, Offset::new(1 << 40))],
+        inputs: vec![input("words", 0), input("flüge", u64::MAX)],
+        stream_time: Some(Timestamp::EPOCH),
+        committed_at: Some(NOW),
+    };
+    environment.commit(&mut [], &point).unwrap();
+    assert_eq!(environment.last_commit().unwrap(), point);
+    environment.close().unwrap();
+    let environment = Environment::open(directory.path(), &specs(["a", "b", "c"]), &small(), NOW)
+        .unwrap()
+        .environment;
+    assert_eq!(environment.last_commit().unwrap(), point);
+    assert_eq!(
+        environment.position(0).unwrap(),
+        Some(Offset::ZERO),
+        "zero is not nothing"
+    );
+    assert_eq!(environment.position(1).unwrap(), None);
+    // The next one says less.
+    environment.commit(&mut [], &CommitPoint::default()).unwrap();
+    let last = environment.last_commit().unwrap();
+    assert_eq!(
+        (last.stream_time, last.committed_at, last.inputs.len()),
+        (None, None, 0)
+    );
+    assert_eq!(
+        last.changelogs, point.changelogs,
+        "positions stay until they are changed or cleared"
+    );
+}
+
+#[test]
+fn clearing_a_store_leaves_the_others() {
+    let directory = tempfile::tempdir().unwrap();
+    let environment = Environment::open(directory.path(), &specs(["a", "b"]), &small(), NOW)
+        .unwrap()
+        .environment;
+    for store in 0..2 {
+        let mut entries = [(&b"key"[..], Some(&b"value"[..]))].into_iter();
+        environment.restore(store, &mut entries, Offset::new(9)).unwrap();
+    }
+    environment.clear(0).unwrap();
+    let marks = Arc::new(Marks::default());
+    let expected = [(None, None), (Some(Offset::new(9)), Some(&b"value"[..]))];
+    for (store, (position, value)) in expected.into_iter().enumerate() {
+        assert_eq!(environment.position(store).unwrap(), position);
+        assert_eq!(
+            environment.buffer(store, &marks).unwrap().get(b"key").unwrap(),
+            value
+        );
+    }
+}
+
+#[test]
+fn a_restored_piece_counts_per_key_the_last_record() {
+    let directory = tempfile::tempdir().unwrap();
+    let environment = Environment::open(directory.path(), &specs(["a"]), &small(), NOW)
+        .unwrap()
+        .environment;
+    let entries: [(&[u8], Option<&[u8]>); 7] = [
+        (b"z", Some(b"1")),
+        (b"a", Some(b"1")),
+        (b"gone", Some(b"1")),
+        (b"a", None),
+        (b"gone", None),
+        (b"a", Some(b"2")),
+        (b"never", None),
+    ];
+    environment
+        .restore(0, &mut entries.into_iter(), Offset::new(7))
+        .unwrap();
+    let buffer = environment.buffer(0, &Arc::new(Marks::default())).unwrap();
+    let expected: [(&[u8], Option<&[u8]>); 4] = [
+        (b"a", Some(b"2")),
+        (b"gone", None),
+        (b"never", None),
+        (b"z", Some(b"1")),
+    ];
+    for (key, value) in expected {
+        assert_eq!(buffer.get(key).unwrap(), value);
+    }
+}
+
+#[test]
+fn other_types_are_refused_and_nothing_is_touched() {
+    let directory = tempfile::tempdir().unwrap();
+    make(directory.path(), &small(), One::close);
+    let before = fs::read(directory.path().join("state.json")).unwrap();
+    let spec = Table::<String, String>::default().spec("things".into());
+    let error = Environment::open(directory.path(), &[spec], &small(), NOW).unwrap_err();
+    let OpenError::Types {
+        store,
+        found,
+        declared,
+        ..
+    } = &error
+    else {
+        panic!("{error}")
+    };
+    assert_eq!(
+        (&store[..], &found[..], &declared[..]),
+        (
+            "things",
+            "a table of i64 by string",
+            "a table of string by string"
+        )
+    );
+    assert_eq!(fs::read(directory.path().join("state.json")).unwrap(), before);
+    assert_eq!(try_open(directory.path()).unwrap(), Condition::Intact);
+}
+
+#[test]
+fn a_newer_format_is_refused_and_nothing_is_touched() {
+    let directory = tempfile::tempdir().unwrap();
+    make(directory.path(), &small(), One::close);
+    let data = fs::read(directory.path().join("data.mdb")).unwrap();
+    edit_sidecar(directory.path(), "\"format\":1", "\"format\":2");
+    let error = try_open(directory.path()).unwrap_err();
+    assert!(
+        matches!(
+            error,
+            OpenError::NewerFormat {
+                found: 2,
+                known: 1,
+                ..
+            }
+        ),
+        "{error}"
+    );
+    assert_eq!(fs::read(directory.path().join("data.mdb")).unwrap(), data);
+    edit_sidecar(directory.path(), "\"format\":2", "\"format\":1");
+    assert_eq!(try_open(directory.path()).unwrap(), Condition::Intact);
+}
+
+#[test]
+fn a_crash_of_the_process_loses_nothing_and_one_of_the_machine_is_noticed() {
+    for (sync, close, expected) in [
+        (false, One::close as fn(Words), None),
+        (false, drop, Some("the machine was restarted since")),
+        (true, One::close, None),
+        (true, drop, None),
+    ] {
+        let directory = tempfile::tempdir().unwrap();
+        let options = EnvironmentOptions { sync, ..small() };
+        make(directory.path(), &options, close);
+        // The process alone.
+        make(directory.path(), &options, close);
+        let one = Words::open_with(directory.path(), &options);
+        assert_eq!(one.condition, Condition::Intact);
+        assert_eq!(one.table.get("a").unwrap(), Some(1));
+        close(one);
+        // The machine, too. What counts is how the state was written, and not how it is opened now.
+        restart_machine(directory.path());
+        let mut one = Words::open_with(
+            directory.path(),
+            &EnvironmentOptions {
+                sync: true,
+                ..small()
+            },
+        );
+        match (&one.condition, expected) {
+            (Condition::Intact, None) => assert_eq!(one.table.get("a").unwrap(), Some(1)),
+            (
+                Condition::Rebuild {
+                    reason,
+                    set_aside: None,
+                },
+                Some(expected),
+            ) => {
+                assert!(reason.contains(expected), "{reason}");
+                assert!(one.table.is_empty().unwrap());
+                assert_eq!(one.position(), None);
+            }
+            (found, expected) => panic!("sync {sync}: expected {expected:?}, found {found:?}"),
+        }
+        assert!(!one.buffer().is_dirty());
+    }
+}
+
+#[test]
+fn a_state_on_another_device_or_without_a_sidecar_is_rebuilt() {
+    let directory = tempfile::tempdir().unwrap();
+    make(directory.path(), &small(), drop);
+    edit_sidecar(directory.path(), "\"device\":", "\"device\":9");
+    let condition = try_open(directory.path()).unwrap();
+    assert!(
+        matches!(&condition, Condition::Rebuild { reason, .. } if reason.contains("device")),
+        "{condition:?}"
+    );
+
+    make(directory.path(), &small(), One::close);
+    fs::remove_file(directory.path().join("state.json")).unwrap();
+    let condition = try_open(directory.path()).unwrap();
+    assert!(
+        matches!(
+            condition,
+            Condition::Rebuild {
+                set_aside: Some(_),
+                ..
+            }
+        ),
+        "{condition:?}"
+    );
+
+    make(directory.path(), &small(), One::close);
+    fs::write(directory.path().join("state.json"), "{").unwrap();
+    let condition = try_open(directory.path()).unwrap();
+    assert!(
+        matches!(
+            condition,
+            Condition::Rebuild {
+                set_aside: Some(_),
+                ..
+            }
+        ),
+        "{condition:?}"
+    );
+}
+
+#[test]
+fn a_state_older_than_the_tombstones_of_its_changelogs_is_rebuilt() {
+    let open = |directory: &Path, names: &[&str], now| {
+        let opened = Environment::open(directory, &specs(names.iter().copied()), &small(), now).unwrap();
+        (opened.environment, opened.condition)
+    };
+    let hours = |hours: u64| NOW.saturating_add(Duration::from_secs(hours * 3600));
+    // A commit.
+    let directory = tempfile::tempdir().unwrap();
+    let (environment, _) = open(directory.path(), &["a"], NOW);
+    environment.commit(&mut [], &point(5)).unwrap();
+    environment.close().unwrap();
+    let (environment, condition) = open(directory.path(), &["a"], hours(23));
+    assert_eq!(condition, Condition::Intact);
+    environment.close().unwrap();
+    let (environment, condition) = open(directory.path(), &["a"], hours(25));
+    let Condition::Rebuild {
+        reason,
+        set_aside: None,
+    } = condition
+    else {
+        panic!("{condition:?}")
+    };
+    assert_eq!(
+        reason,
+        "the state is 25 hours old, and its changelogs keep deletions for 24 hours only"
+    );
+    assert_eq!(environment.position(0).unwrap(), None);
+    drop(environment);
+
+    // A restore that was never completed is as old as its beginning, however often it is resumed.
+    let directory = tempfile::tempdir().unwrap();
+    for (begun, expected) in [(0, true), (20, true), (30, false)] {
+        let (environment, condition) = open(directory.path(), &["a"], hours(begun));
+        assert_eq!(
+            !matches!(condition, Condition::Rebuild { .. }),
+            expected,
+            "after {begun} hours"
+        );
+        let mut piece = [(&b"key"[..], Some(&b"value"[..]))].into_iter();
+        environment
+            .restore(0, &mut piece, Offset::new(begun + 1))
+            .unwrap();
+    }
+
+    // Without a changelog there are no tombstones to miss.
+    let directory = tempfile::tempdir().unwrap();
+    let (environment, _) = open(directory.path(), &["a"], NOW);
+    let point = CommitPoint {
+        committed_at: Some(NOW),
+        ..CommitPoint::default()
+    };
+    environment.commit(&mut [], &point).unwrap();
+    drop(environment);
+    let (_, condition) = open(directory.path(), &["a"], hours(10_000));
+    assert_eq!(condition, Condition::Intact);
+}
+
+#[test]
+fn bad_names_are_refused_before_anything_is_made() {
+    let root = tempfile::tempdir().unwrap();
+    let directory = root.path().join("state");
+    for (names, says) in [
+        (vec![String::new()], "cannot be named \"\""),
+        (vec!["a\0b".into()], "cannot be named \"a\\0b\""),
+        (vec!["x".repeat(201)], "1 to 200 bytes"),
+        (
+            vec!["a".into(), "b".into(), "a".into()],
+            "two stores are named `a`",
+        ),
+    ] {
+        let error = Environment::open(&directory, &specs(names), &small(), NOW)
+            .unwrap_err()
+            .to_string();
+        assert!(error.contains(says), "{error}");
+    }
+    assert!(!directory.exists());
+}
+
+#[test]
+fn a_place_that_cannot_be_written_is_named() {
+    let root = tempfile::tempdir().unwrap();
+    let file = root.path().join("file");
+    fs::write(&file, "").unwrap();
+    let error = try_open(&file.join("state")).unwrap_err();
+    assert!(error.to_string().contains("file/state"), "{error}");
+}
