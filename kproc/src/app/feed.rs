@@ -1,13 +1,16 @@
 //! The way into topics for whoever feeds an application: a demonstration, or the command line.
 
-use std::{collections::BTreeMap, mem, sync::Arc};
+use std::{any::Any, collections::BTreeMap, mem, sync::Arc, thread};
 
 use tokio::sync::mpsc;
 
+use super::App;
 use crate::{
     Error, Payload, Result, SendError, Timestamp, Topic,
+    cluster::{self, Cluster, ClusterErrorKind, NewTopic, ProducerOptions},
     codec::Codec,
     outbox::{Outbox, RawRecord},
+    runtime::block_on,
     topology::Topology,
 };
 
@@ -32,7 +35,7 @@ const WAITING: usize = 4;
 #[allow(clippy::needless_pass_by_value, reason = "payloads are references, or `Null`")]
 impl Feed {
     /// A feed, and the end at which its pieces arrive.
-    pub(crate) fn new(topology: Arc<Topology>) -> (Self, mpsc::Receiver<Outbox>) {
+    fn new(topology: Arc<Topology>) -> (Self, mpsc::Receiver<Outbox>) {
         let (pieces, arrivals) = mpsc::channel(WAITING);
         let (piece, bound) = (Outbox::default(), BTreeMap::new());
         (
@@ -111,7 +114,7 @@ impl Feed {
     }
 
     /// Hands over what is left.
-    pub(crate) fn finish(mut self) -> Result<()> {
+    fn finish(mut self) -> Result<()> {
         if self.piece.is_empty() {
             Ok(())
         } else {
@@ -125,4 +128,81 @@ impl Feed {
             .blocking_send(piece)
             .map_err(|_| Error::msg("stopped before all was fed"))
     }
+}
+
+impl App {
+    /// Makes the topics that the application declares, where they are missing, with this many partitions, and
+    /// writes to them what `job` feeds. Blocks until all of it is written. For tests, and for programs that run
+    /// [on a cluster of their own](App::on).
+    pub fn feed(
+        &self,
+        partitions: u32,
+        job: impl FnOnce(&mut Feed) -> Result<()> + Send + 'static,
+    ) -> Result<()> {
+        let topology = Arc::new(self.topology(&self.settings)?);
+        let cluster = self
+            .cluster
+            .as_ref()
+            .ok_or_else(|| Error::msg("there is no cluster to feed: give one by `App::on`"))?;
+        block_on(async {
+            make_topics(&**cluster, &topology, partitions).await?;
+            write(&**cluster, topology, job, |_| {}).await
+        })
+    }
+}
+
+/// Makes the declared topics that are missing.
+pub(crate) async fn make_topics(
+    cluster: &dyn Cluster,
+    topology: &Topology,
+    partitions: u32,
+) -> cluster::Result<()> {
+    let new = |name| NewTopic {
+        name: topology.bound(name),
+        partitions,
+        config: Vec::new(),
+    };
+    let new = topology.declared_topics().keys().map(|name| new(name)).collect();
+    for result in cluster.admin()?.create(new).await? {
+        match result {
+            Err(error) if error.kind != ClusterErrorKind::TopicExists => return Err(error),
+            _ => {}
+        }
+    }
+    Ok(())
+}
+
+/// Runs `job` on a thread of its own, and writes what it feeds. `progress` hears how many records are written.
+pub(crate) async fn write<T: Send + 'static, E: From<Error> + Send + 'static>(
+    cluster: &dyn Cluster,
+    topology: Arc<Topology>,
+    job: impl FnOnce(&mut Feed) -> Result<T, E> + Send + 'static,
+    mut progress: impl FnMut(u64),
+) -> Result<T, E> {
+    let failed = |error| Error::msg(format_args!("cannot write what was fed: {error}"));
+    let mut producer = cluster.producer(ProducerOptions::default()).map_err(failed)?;
+    let (mut feed, mut pieces) = Feed::new(topology);
+    let feeding = thread::Builder::new().name("kproc-feed".into()).spawn(move || {
+        let done = job(&mut feed)?;
+        feed.finish()?;
+        Ok(done)
+    });
+    let feeding = feeding.map_err(|error| Error::msg(format_args!("cannot start a thread: {error}")))?;
+    let mut fed = 0;
+    while let Some(mut piece) = pieces.recv().await {
+        fed += piece.len() as u64;
+        producer.send(&mut piece).await.map_err(failed)?;
+        producer.flush().await.map_err(failed)?;
+        progress(fed);
+    }
+    // The pieces have ended, so the thread has, too, or is about to.
+    feeding.join().unwrap_or_else(|panic| {
+        Err(Error::msg(format_args!("feeding panicked: {}", message(&*panic))).into())
+    })
+}
+
+fn message(panic: &(dyn Any + Send)) -> &str {
+    let text = panic.downcast_ref::<&str>().copied();
+    text.or_else(|| panic.downcast_ref::<String>().map(String::as_str))
+        .unwrap_or("no message")
 }

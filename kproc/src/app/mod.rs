@@ -6,13 +6,16 @@
 mod demo;
 mod feed;
 mod plan;
+mod topics;
 
 use std::{path::PathBuf, sync::Arc};
 
 pub(crate) use demo::each_record;
 pub use demo::{Demo, Results};
 pub use feed::Feed;
+pub(crate) use feed::{make_topics, write};
 pub(crate) use plan::plan;
+pub(crate) use topics::Topics;
 
 use crate::{
     Processor, Topic,

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use super::{failure::Failure, lines, output::Output, topics};
+use super::{failure::Failure, lines, output::Output};
 use crate::{
     app::each_record,
     cluster::Cluster,
@@ -46,7 +46,7 @@ impl Dump {
             topic: name,
             mut output,
         } = self;
-        let known = topics::used(topology);
+        let known = topology.used_topics();
         // Outputs need not be declared: one that nothing was sent to cannot be told from one that is misspelt.
         let Some(topic) = known.get(&*name) else {
             let near = did_you_mean(nearest(&name, known.keys().map(|name| &**name)));

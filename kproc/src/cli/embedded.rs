@@ -1,22 +1,22 @@
 //! `run --embedded`: a cluster inside this process, fed first, then worked on until all is processed.
 
-use std::{any::Any, pin::pin, sync::Arc, thread, time::Duration};
+use std::{pin::pin, sync::Arc, time::Duration};
 
 use tokio::{select, time};
 
 use super::{
-    args::RunArgs, dump::Dump, failure::Failure, feed::FeedFile, lag, progress::Progress,
-    signal::Interrupted, topics,
+    args::RunArgs, dump::Dump, failure::Failure, feed::FeedFile, lag, progress::Progress, signal::Interrupted,
 };
 use crate::{
-    app::{App, Feed, Results, plan},
+    app::{App, Feed, Results, Topics, make_topics, plan, write},
     clock::{Clock, SystemClock},
     cluster::{
-        self, Cluster, NewTopic, ProducerOptions,
+        Cluster,
         embedded::{EmbeddedCluster, EmbeddedOptions, RealDriver},
     },
-    config::Settings,
+    config::{Settings, did_you_mean, nearest},
     runtime::{self, Plan, Spawner, Threads},
+    topic::AnyTopic,
 };
 
 /// How often progress is shown.
@@ -37,7 +37,7 @@ pub(crate) fn run(mut app: App, settings: &Settings, args: &RunArgs) -> Result<(
     let feed = if let Some(feed) = own_feed {
         feed
     } else {
-        feed_files(&topics::declared(&topology), args, settings.partitions)?
+        feed_files(&topology.declared_topics(), args, settings.partitions)?
     };
     let dumps = Dump::open_all(&args.dumps)?;
     let to_stdout = dumps.iter().any(Dump::is_stdout);
@@ -74,10 +74,10 @@ pub(crate) fn run(mut app: App, settings: &Settings, args: &RunArgs) -> Result<(
 }
 
 /// Opens the files to be fed.
-fn feed_files(known: &topics::Topics, args: &RunArgs, partitions: u32) -> Result<FeedJob, Failure> {
+fn feed_files(known: &Topics, args: &RunArgs, partitions: u32) -> Result<FeedJob, Failure> {
     let mut files = Vec::new();
     for (topic, path) in &args.feeds {
-        let topic = topics::find(known, topic)?.clone();
+        let topic = find(known, topic)?.clone();
         files.push(FeedFile::open(topic, path, args.feed_format, args.feed_partial)?);
     }
     Ok(Box::new(move |feed| {
@@ -87,6 +87,18 @@ fn feed_files(known: &topics::Topics, args: &RunArgs, partitions: u32) -> Result
         }
         Ok(postponed)
     }))
+}
+
+/// The topic of this name, which must be declared: only then is it known what its values are.
+fn find<'t>(topics: &'t Topics, name: &str) -> Result<&'t AnyTopic, Failure> {
+    topics.get(name).ok_or_else(|| {
+        let names: Vec<&str> = topics.keys().map(|name| &**name).collect();
+        let near = did_you_mean(nearest(name, names.iter().copied()));
+        Failure::usage(format!(
+            "unknown topic `{name}`{near} (known: {})",
+            names.join(", ")
+        ))
+    })
 }
 
 /// A cluster, and an application on it.
@@ -122,53 +134,14 @@ impl Session {
 
     /// Makes the topics, and writes to them what `job` feeds.
     async fn feed(&mut self, job: FeedJob) -> Result<Option<Failure>, Failure> {
-        self.make_topics()
-            .await
-            .map_err(|error| Failure::run(format!("cannot make topics: {error}")))?;
-        let failed = |error| Failure::run(format!("cannot write what was fed: {error}"));
-        let mut producer = self
-            .cluster
-            .producer(ProducerOptions::default())
-            .map_err(failed)?;
-        let (mut feed, mut pieces) = Feed::new(self.plan.topology.clone());
-        let feeding = thread::Builder::new()
-            .name("kproc-feed".into())
-            .spawn(move || {
-                let postponed = job(&mut feed)?;
-                feed.finish().map_err(Failure::run)?;
-                Ok(postponed)
-            })
-            .map_err(|error| Failure::run(format!("cannot start a thread: {error}")))?;
+        let (cluster, topology) = (&*self.cluster, self.plan.topology.clone());
+        let made = make_topics(cluster, &topology, self.partitions).await;
+        made.map_err(|error| Failure::run(format!("cannot make topics: {error}")))?;
         let mut progress = Progress::new("feeding", self.quiet);
-        let mut fed = 0;
-        loop {
-            let piece = select! { biased;
-                number = self.interrupted.number() => return Err(Failure::stopped(number)),
-                piece = pieces.recv() => piece,
-            };
-            let Some(mut piece) = piece else { break };
-            fed += piece.len() as u64;
-            producer.send(&mut piece).await.map_err(failed)?;
-            producer.flush().await.map_err(failed)?;
-            progress.count(fed);
+        select! { biased;
+            number = self.interrupted.number() => Err(Failure::stopped(number)),
+            result = write(cluster, topology, job, |fed| progress.count(fed)) => result,
         }
-        // The pieces have ended, so the thread has, too.
-        match feeding.join() {
-            Ok(result) => result,
-            Err(panic) => Err(Failure::run(format!("feeding panicked: {}", message(&*panic)))),
-        }
-    }
-
-    async fn make_topics(&self) -> cluster::Result<()> {
-        let topology = &self.plan.topology;
-        let declared = topics::declared(topology);
-        let new = |name| NewTopic {
-            name: topology.bound(name),
-            partitions: self.partitions,
-            config: Vec::new(),
-        };
-        let new: Vec<_> = declared.keys().map(|name| new(name)).collect();
-        self.cluster.admin()?.create(new).await?.into_iter().collect()
     }
 
     /// Runs the application until all is processed, wall-clock timers have fired once more, and all that
@@ -221,10 +194,4 @@ impl Session {
             }
         }
     }
-}
-
-fn message(panic: &(dyn Any + Send)) -> &str {
-    let text = panic.downcast_ref::<&str>().copied();
-    text.or_else(|| panic.downcast_ref::<String>().map(String::as_str))
-        .unwrap_or("no message")
 }

@@ -41,3 +41,10 @@ impl fmt::Display for Failure {
         f.write_str(&self.message)
     }
 }
+
+/// What the parts of kproc that the command line uses fail with.
+impl From<crate::Error> for Failure {
+    fn from(error: crate::Error) -> Self {
+        Self::run(error)
+    }
+}

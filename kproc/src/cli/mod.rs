@@ -17,7 +17,6 @@ mod progress;
 mod run;
 mod settings;
 mod signal;
-mod topics;
 
 use std::{ffi::OsString, io::Write, process::ExitCode};
 

@@ -64,7 +64,7 @@ impl Progress {
             self.bar.set_length(whole);
         }
         self.bar.set_position(done);
-        let tenths = if whole == 0 { 0 } else { done * 10 / whole };
+        let tenths = (done * 10).checked_div(whole).unwrap_or_default();
         if self.shown == Shown::Lines && tenths > self.said {
             self.said = tenths;
             tracing::info!(done, whole, "{}: {}0 %", self.what, tenths);

@@ -193,7 +193,7 @@ impl fmt::Display for Size {
         let (unit, size) = SIZES
             .iter()
             .rev()
-            .find(|(_, size)| self.0 % size == 0 && self.0 > 0)
+            .find(|(_, size)| self.0.is_multiple_of(*size) && self.0 > 0)
             .unwrap_or(&SIZES[0]);
         write!(f, "{}{unit}", self.0 / size)
     }
@@ -220,7 +220,7 @@ impl Value for Policy {
                 "skip" => retry.then_skip = true,
                 "stop" => retry.then_skip = false,
                 count if count.bytes().all(|byte| byte.is_ascii_digit()) => {
-                    retry.attempts = Value::parse(count)?
+                    retry.attempts = Value::parse(count)?;
                 }
                 time => retry.backoff = parse_duration(time)?,
             }
