@@ -21,6 +21,6 @@ pub use environment::{
 };
 pub use error::{OpenError, StoreError};
 pub use marks::Marks;
-pub use store::{Store, StoreSpec};
+pub use store::{Store, StoreSpec, StoreText};
 pub use table::{Entry, Iter, Table, ValueMut};
 pub use vocabulary::{Offset, Timestamp};

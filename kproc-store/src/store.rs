@@ -2,7 +2,10 @@
 
 use std::borrow::Cow;
 
-use crate::Buffer;
+use crate::{
+    Buffer,
+    codec::{DecodeError, EncodeError, Text},
+};
 
 /// A store's name and types, as its environment keeps them.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -17,6 +20,17 @@ pub struct StoreSpec {
     pub value: Cow<'static, str>,
 }
 
+/// The text forms of a store's keys and values, for showing them to people.
+#[derive(Clone, Copy)]
+pub struct StoreText {
+    /// The text form of an encoded key.
+    pub key_to_text: fn(&[u8]) -> Result<Text, DecodeError>,
+    /// Encodes the text form of a key; appends it.
+    pub key_from_text: fn(&Text, &mut Vec<u8>) -> Result<(), EncodeError>,
+    /// The text form of an encoded value.
+    pub value_to_text: fn(&[u8]) -> Result<Text, DecodeError>,
+}
+
 /// A field that keeps state. Implemented by kproc's own stores.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is not a store",
@@ -26,6 +40,9 @@ pub struct StoreSpec {
 pub trait Store: Send {
     /// The store's kind and types, under this name.
     fn spec(&self, name: Cow<'static, str>) -> StoreSpec;
+
+    /// How its keys and values are shown.
+    fn text(&self) -> StoreText;
 
     /// Opens the store: from here on its methods work.
     fn attach(&mut self, buffer: Buffer);

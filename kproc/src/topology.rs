@@ -9,7 +9,7 @@ use std::{collections::BTreeMap, fmt, sync::Arc};
 
 use std::borrow::Cow;
 
-use kproc_store::StoreSpec;
+use kproc_store::{StoreSpec, StoreText};
 
 use crate::{
     Processor,
@@ -40,6 +40,8 @@ pub(crate) struct ProcessorSpec {
     pub(crate) timers: Vec<TimerSpec>,
     /// Its stores, in declared order: the order of their numbers in its environment.
     pub(crate) stores: Vec<(StoreSpec, StoreOptions)>,
+    /// How their keys and values are shown, by number.
+    pub(crate) texts: Vec<StoreText>,
     /// Whether `ctx.schedule` may be used.
     pub(crate) scheduled: bool,
     /// Makes new instances.

@@ -14,7 +14,7 @@ pub use entry::{Entry, ValueMut};
 pub use iter::Iter;
 
 use crate::{
-    Buffer, Store, StoreError, StoreSpec,
+    Buffer, Store, StoreError, StoreSpec, StoreText,
     buffer::Bounds,
     codec::{Codec, Encode, EncodeKey, EncodePrefix, KeyCodec, Own},
 };
@@ -396,6 +396,14 @@ impl<K: KeyCodec, V: Codec> Store for Table<K, V> {
             kind: "table",
             key: K::key_name(),
             value: V::name(),
+        }
+    }
+
+    fn text(&self) -> StoreText {
+        StoreText {
+            key_to_text: K::key_to_text,
+            key_from_text: |text, out| K::put_text(text, out, true),
+            value_to_text: V::to_text,
         }
     }
 

@@ -39,6 +39,9 @@ pub(crate) fn run(mut app: App, settings: &Settings, args: &RunArgs) -> Result<(
     } else {
         feed_files(&topology.declared_topics(), args, settings.partitions)?
     };
+    if !args.state_dumps.is_empty() {
+        return Err(Failure::usage("`--dump-state` is not in this build yet"));
+    }
     let dumps = Dump::open_all(&args.dumps)?;
     let to_stdout = dumps.iter().any(Dump::is_stdout);
 

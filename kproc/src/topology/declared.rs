@@ -16,6 +16,7 @@ pub(super) fn read(factory: Factory) -> ProcessorSpec {
         outputs: Vec::new(),
         timers: Vec::new(),
         stores: Vec::new(),
+        texts: Vec::new(),
         scheduled: false,
         factory,
     };
@@ -39,6 +40,7 @@ impl Declare for ProcessorSpec {
 
     fn add_store(&mut self, name: Cow<'static, str>, options: StoreOptions, store: &mut dyn Store) {
         self.stores.push((store.spec(name), options));
+        self.texts.push(store.text());
     }
 
     fn handles_scheduled(&mut self) {
