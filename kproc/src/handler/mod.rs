@@ -5,6 +5,9 @@
 //! not fit is reported by the compiler at that argument. The marker parameters `M` keep the impls apart; they
 //! are always inferred.
 //!
+//! Impls over all items are not recommended by the compiler's messages: our own texts say what fits, and the list
+//! of everything that implements a trait would say it worse.
+//!
 //! What may be here: what generated code needs to call a handler. It is public only through `__private`.
 
 use std::marker::PhantomData;
@@ -89,6 +92,7 @@ pub trait Argument<'r, C: Codec, M>: Sized {
     fn argument(bytes: Option<&'r [u8]>, part: &'static str) -> Result<Self>;
 }
 
+#[diagnostic::do_not_recommend]
 impl<'r, C: Codec, T: FromItem<'r, C>> Argument<'r, C, Present> for T {
     #[inline]
     fn argument(bytes: Option<&'r [u8]>, part: &'static str) -> Result<T> {
@@ -102,6 +106,7 @@ impl<'r, C: Codec, T: FromItem<'r, C>> Argument<'r, C, Present> for T {
     }
 }
 
+#[diagnostic::do_not_recommend]
 impl<'r, C: Codec, T: FromItem<'r, C>> Argument<'r, C, Nullable> for Option<T> {
     #[inline]
     fn argument(bytes: Option<&'r [u8]>, part: &'static str) -> Result<Option<T>> {
@@ -129,7 +134,8 @@ fn null(part: &'static str, wanted: &'static str) -> Error {
 #[diagnostic::on_unimplemented(
     message = "this handler takes `{Self}` first, which is neither `&mut Context<'_>` nor the topic's key, `{C}`",
     label = "the topic's key is `{C}`",
-    note = "two arguments are `(ctx: &mut Context<'_>, value)` or `(key, value)`"
+    note = "two arguments are `(ctx: &mut Context<'_>, value)` or `(key, value)`",
+    note = "for the key take the codec's own item (`&str` or `String` for `String`, `Order<'_>` for `Order`), or `Option` of it where null is welcome"
 )]
 pub trait First<'c, 'x, 'r, C: Codec, M>: Sized {
     /// Takes the context or reads the key.
