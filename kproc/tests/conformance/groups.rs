@@ -272,6 +272,33 @@ pub(crate) async fn c14_commits_of_lost_partitions_are_refused_whole(world: &Wor
     assert_eq!(committed[0].as_ref().unwrap().next, at(7));
 }
 
+/// A partition that went and came back is another assignment: what was done under the former one is stale.
+pub(crate) async fn a_returned_partition_has_another_number(world: &World) {
+    let (topic, group) = (world.topic(2).await, world.name("group"));
+    let request = world.join(&group, &[&topic]);
+    let mut one = Peer::join(world, request.clone());
+    settle(world, &mut [&mut one], |peers| peers[0].owned.len() == 2).await;
+    let before: Vec<_> = one.parts().iter().map(|place| one.offset(place, 3, "")).collect();
+    let mut two = Peer::join(world, request);
+    settle(world, &mut [&mut one, &mut two], |peers| {
+        peers.iter().all(|peer| peer.owned.len() == 1)
+    })
+    .await;
+    let went = two.parts()[0].clone();
+    two.leave(world).await;
+    settle(world, &mut [&mut one], |peers| peers[0].owned.len() == 2).await;
+
+    let stale = before
+        .into_iter()
+        .find(|offset| offset.partition == went)
+        .unwrap();
+    assert_ne!(stale.ownership, one.owned[&went].ownership);
+    let refused = world.within(one.group.commit(vec![stale])).await.unwrap_err();
+    assert_eq!(refused.kind, ClusterErrorKind::OwnershipLost, "{refused}");
+    let own = one.offset(&went, 4, "");
+    world.within(one.group.commit(vec![own])).await.unwrap();
+}
+
 pub(crate) async fn committed_offsets_and_their_metadata(world: &World) {
     let (topic, group) = (world.topic(2).await, world.name("group"));
     let places = vec![part(&topic, 0), part(&topic, 1)];

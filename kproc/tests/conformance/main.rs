@@ -38,6 +38,7 @@ macro_rules! conformance {
                 c07_five_partitions_three_members,
                 c08_more_members_than_partitions,
                 c14_commits_of_lost_partitions_are_refused_whole,
+                a_returned_partition_has_another_number,
                 committed_offsets_and_their_metadata,
                 topics_made_after_joining_are_assigned,
             ];

@@ -1,6 +1,14 @@
 //! Queues of assigned partitions.
 
-use std::{future::poll_fn, task::Poll};
+use std::{
+    future::poll_fn,
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering},
+    },
+    task::{Context, Poll, Wake, Waker},
+    time::Duration,
+};
 
 use kproc::{
     Offset, TopicPartition,
@@ -43,7 +51,7 @@ async fn until(world: &World, queue: &mut dyn Queue, done: impl Fn(&dyn Queue) -
         assert!(!now, "there is nothing to read");
         world
             .clock
-            .sleep_until(world.clock.now() + std::time::Duration::from_millis(1))
+            .sleep_until(world.clock.now() + Duration::from_millis(1))
             .await;
     }
 }
@@ -64,25 +72,40 @@ pub(crate) async fn records_arrive_in_order(world: &World) {
     assert_eq!(peer.queue(&place).position(), Some(at(1000)));
 }
 
-/// A waker that was stored when there was nothing is called when there is something.
+/// A waker that was stored when there was nothing is called when there is something: nobody looks meanwhile.
 pub(crate) async fn the_waker_wakes(world: &World) {
     let (mut peer, place) = sole(world).await;
-    let queue = peer.queue(&place);
-    queue.seek(SeekTo::Earliest);
+    peer.queue(&place).seek(SeekTo::Earliest);
     for round in 0..3 {
-        let write = async {
+        let woken = Arc::new(Woken::default());
+        let waker = Waker::from(woken.clone());
+        let polled = peer
+            .queue(&place)
+            .poll_batch(&mut Context::from_waker(&waker), 10);
+        assert!(polled.is_pending(), "there is nothing to read");
+        write(world, &place, [round]).await;
+        let patience = world.clock.now() + world.harness.patience();
+        while !woken.0.load(Ordering::SeqCst) {
+            assert!(world.clock.now() < patience, "not woken");
             world
                 .clock
-                .sleep_until(world.clock.now() + std::time::Duration::from_millis(10))
+                .sleep_until(world.clock.now() + Duration::from_millis(1))
                 .await;
-            write(world, &place, [round]).await;
-        };
-        let read = async {
-            let batch = next_batch(queue, 10).await.unwrap();
-            texts(&Seen::all(batch))
-        };
-        let (read, ()) = world.within(futures_util::future::join(read, write)).await;
-        assert_eq!(read, [round.to_string()]);
+        }
+        assert_eq!(
+            texts(&peer.take_records(world, &place, 1).await),
+            [round.to_string()]
+        );
+    }
+}
+
+/// Notes that it was woken.
+#[derive(Default)]
+struct Woken(AtomicBool);
+
+impl Wake for Woken {
+    fn wake(self: Arc<Self>) {
+        self.0.store(true, Ordering::SeqCst);
     }
 }
 
