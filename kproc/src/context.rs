@@ -126,12 +126,12 @@ impl<'r> Context<'r> {
     /// }
     /// ```
     #[inline]
-    pub fn message<'m, K: Codec, V: Codec>(
-        &'m mut self,
-        topic: &'m Topic<K, V>,
+    pub fn message<K: Codec, V: Codec>(
+        &mut self,
+        topic: &Topic<K, V>,
         key: impl Payload<K>,
         value: impl Payload<V>,
-    ) -> Message<'m, K, V> {
+    ) -> Message<'_> {
         Message::new(&mut self.work.outbox, topic, key, value, self.work.timestamp)
     }
 

@@ -32,19 +32,23 @@ pub enum ErrorKind {
 /// What a handler failed with: the catch-all behind [`kproc::Result`](Result).
 ///
 /// It takes every error by `?`, and is therefore not a `std::error::Error` itself.
-pub struct Error {
+///
+/// One pointer wide, so that the result of a handler that succeeds is passed in a register.
+pub struct Error(Box<Inner>);
+
+struct Inner {
     kind: ErrorKind,
-    inner: BoxError,
+    error: BoxError,
 }
 
 impl Error {
     /// An error of this kind.
     #[cold]
-    pub fn new(kind: ErrorKind, inner: impl Into<BoxError>) -> Self {
-        Self {
+    pub fn new(kind: ErrorKind, error: impl Into<BoxError>) -> Self {
+        Self(Box::new(Inner {
             kind,
-            inner: inner.into(),
-        }
+            error: error.into(),
+        }))
     }
 
     /// An error of a handler, in words.
@@ -55,26 +59,26 @@ impl Error {
 
     /// What it came from.
     pub fn kind(&self) -> ErrorKind {
-        self.kind
+        self.0.kind
     }
 
     /// The error itself.
     pub fn get_ref(&self) -> &(dyn std::error::Error + Send + Sync + 'static) {
-        &*self.inner
+        &*self.0.error
     }
 }
 
 impl fmt::Debug for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{:?}: {}", self.kind, self)
+        write!(f, "{:?}: {}", self.kind(), self)
     }
 }
 
 /// The error and its causes, outermost first.
 impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.inner.fmt(f)?;
-        let mut cause = self.inner.source();
+        self.0.error.fmt(f)?;
+        let mut cause = self.0.error.source();
         while let Some(error) = cause {
             write!(f, ": {error}")?;
             cause = error.source();
@@ -133,10 +137,7 @@ impl<E: Into<BoxError>> IntoError for E {
     fn into_error(self) -> Error {
         match self.into().downcast::<Wrapped>() {
             Ok(wrapped) => wrapped.0,
-            Err(inner) => Error {
-                kind: ErrorKind::Processing,
-                inner,
-            },
+            Err(error) => Error::new(ErrorKind::Processing, error),
         }
     }
 }

@@ -4,7 +4,7 @@ use kproc_store::codec::{Codec, EncodeError};
 
 use crate::{
     Topic,
-    outbox::{Draft, Outbox},
+    outbox::{Draft, Outbox, TopicId},
     payload::Payload,
     record::{Headers, Partition, Timestamp},
 };
@@ -47,19 +47,18 @@ pub enum SendError {
 /// A record on its way out, made by [`Context::message`](crate::Context::message). It is not sent before
 /// [`send`](Message::send).
 #[must_use = "a message is only sent by `.send()`"]
-pub struct Message<'m, K, V> {
+pub struct Message<'m> {
     outbox: &'m mut Outbox,
-    topic: &'m Topic<K, V>,
     /// `None` once it was sent, or could not be.
     draft: Option<Draft>,
     error: Option<SendError>,
 }
 
-impl<'m, K: Codec, V: Codec> Message<'m, K, V> {
+impl<'m> Message<'m> {
     #[inline]
-    pub(crate) fn new(
+    pub(crate) fn new<K: Codec, V: Codec>(
         outbox: &'m mut Outbox,
-        topic: &'m Topic<K, V>,
+        topic: &Topic<K, V>,
         key: impl Payload<K>,
         value: impl Payload<V>,
         timestamp: Option<Timestamp>,
@@ -69,7 +68,6 @@ impl<'m, K: Codec, V: Codec> Message<'m, K, V> {
         draft.timestamp = timestamp;
         let mut message = Self {
             outbox,
-            topic,
             draft: None,
             error: None,
         };
@@ -132,7 +130,7 @@ impl<'m, K: Codec, V: Codec> Message<'m, K, V> {
         let Some(draft) = self.draft.take() else {
             return Ok(());
         };
-        post(self.outbox, self.topic, draft)
+        post(self.outbox, draft)
     }
 
     fn add_header(&mut self, name: &[u8], value: Option<&[u8]>) {
@@ -143,7 +141,7 @@ impl<'m, K: Codec, V: Codec> Message<'m, K, V> {
 }
 
 /// What was not sent leaves no bytes behind.
-impl<K, V> Drop for Message<'_, K, V> {
+impl Drop for Message<'_> {
     #[inline]
     fn drop(&mut self) {
         if let Some(draft) = &self.draft {
@@ -170,7 +168,7 @@ pub(crate) fn send<K: Codec, V: Codec>(
     match written {
         Ok((key, value)) => {
             (draft.key, draft.value) = (key, value);
-            post(outbox, topic, draft)
+            post(outbox, draft)
         }
         Err(error) => {
             outbox.scrap(&draft);
@@ -180,12 +178,15 @@ pub(crate) fn send<K: Codec, V: Codec>(
 }
 
 #[inline]
-fn post<K, V>(outbox: &mut Outbox, topic: &Topic<K, V>, draft: Draft) -> Result<(), SendError> {
-    if let Some(timestamp) = draft.timestamp.filter(|timestamp| *timestamp < Timestamp::EPOCH) {
-        outbox.scrap(&draft);
-        return Err(timestamp_error(topic, timestamp));
+fn post(outbox: &mut Outbox, draft: Draft) -> Result<(), SendError> {
+    if draft
+        .timestamp
+        .is_some_and(|timestamp| timestamp < Timestamp::EPOCH)
+    {
+        return Err(timestamp_error(outbox, &draft));
     }
-    outbox.post(draft).map_err(|_| full_error(topic))
+    let topic = draft.topic;
+    outbox.post(draft).map_err(|_| full_error(outbox, topic))
 }
 
 #[cold]
@@ -195,15 +196,18 @@ fn encode_error<K, V>(topic: &Topic<K, V>, error: EncodeError) -> SendError {
 }
 
 #[cold]
-fn timestamp_error<K, V>(topic: &Topic<K, V>, timestamp: Timestamp) -> SendError {
-    let topic = topic.name().to_owned();
-    SendError::Timestamp { topic, timestamp }
+fn timestamp_error(outbox: &mut Outbox, draft: &Draft) -> SendError {
+    outbox.scrap(draft);
+    SendError::Timestamp {
+        topic: outbox.name(draft.topic).to_owned(),
+        timestamp: draft.timestamp.unwrap_or(Timestamp::EPOCH),
+    }
 }
 
 #[cold]
-fn full_error<K, V>(topic: &Topic<K, V>) -> SendError {
+fn full_error(outbox: &Outbox, topic: TopicId) -> SendError {
     SendError::Full {
-        topic: topic.name().to_owned(),
+        topic: outbox.name(topic).to_owned(),
         limit: Outbox::MAX_BYTES,
     }
 }

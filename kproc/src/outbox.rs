@@ -204,6 +204,11 @@ impl Outbox {
         self.topics.typed()
     }
 
+    /// The name of a topic in the program, or else in the cluster.
+    pub(crate) fn name(&self, topic: TopicId) -> &str {
+        self.topics.name(topic)
+    }
+
     /// The number of a topic.
     #[inline]
     pub(crate) fn topic<K: Codec, V: Codec>(&mut self, topic: &Topic<K, V>) -> TopicId {
@@ -307,7 +312,7 @@ impl fmt::Debug for Outbox {
 /// A record that is being written: its bytes lie at the outbox's end, key, value and headers in this order.
 pub(crate) struct Draft {
     begun: usize,
-    topic: TopicId,
+    pub(crate) topic: TopicId,
     pub(crate) partition: Option<Partition>,
     pub(crate) timestamp: Option<Timestamp>,
     pub(crate) key: Written,

@@ -23,18 +23,16 @@ use crate::{
     timer::Timer,
 };
 
-/// What a unit is to do.
-#[derive(Debug, Clone, Copy)]
-pub(crate) enum Turn {
-    /// The record at the head of an input. `number`: the processor's for the input.
-    Record {
-        input: usize,
-        number: usize,
-        /// The timestamp it has, or was given by the policy.
-        timestamp: Option<Timestamp>,
-    },
-    /// A timer fires.
-    Timer(Timer, Timestamp),
+/// What a unit is to do. The rest of what it needs to know lies on the desk: small things in cells of their own
+/// are much cheaper to hand over than one large thing that is copied.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Turn {
+    /// Nothing.
+    Wait,
+    /// The record at the head of [`Desk::input`].
+    Record,
+    /// [`Desk::firing`] fires.
+    Timer,
     /// Stream time has advanced.
     StreamTime,
     Start,
@@ -45,7 +43,13 @@ pub(crate) enum Turn {
 pub(crate) struct Desk<'t> {
     pub(super) inputs: RefCell<&'t mut Inputs>,
     pub(super) work: RefCell<&'t mut Workbench>,
-    turn: Cell<Option<Turn>>,
+    /// Where the present record is from.
+    pub(super) input: Cell<usize>,
+    /// The number by which the processor whose turn it is knows that input.
+    pub(super) number: Cell<usize>,
+    /// The timer that fires.
+    pub(super) firing: Cell<Option<(Timer, Timestamp)>>,
+    turn: Cell<Turn>,
     result: Cell<Option<Result<()>>>,
     /// Whether a handler has waited since this was last looked at.
     waited: Cell<bool>,
@@ -56,7 +60,10 @@ impl<'t> Desk<'t> {
         Self {
             inputs: RefCell::new(inputs),
             work: RefCell::new(work),
-            turn: Cell::new(None),
+            input: Cell::new(0),
+            number: Cell::new(0),
+            firing: Cell::new(None),
+            turn: Cell::new(Turn::Wait),
             result: Cell::new(None),
             waited: Cell::new(false),
         }
@@ -84,7 +91,7 @@ impl<'t> Desk<'t> {
     /// unit cannot be given another turn then.
     #[inline]
     pub(super) async fn give(&self, unit: &mut BoxFuture<'_, Infallible>, turn: Turn) -> Result<()> {
-        self.turn.set(Some(turn));
+        self.turn.set(turn);
         poll_fn(
             |cx| match catch_unwind(AssertUnwindSafe(|| unit.as_mut().poll(cx))) {
                 Ok(Poll::Ready(never)) => match never {},
@@ -103,7 +110,7 @@ impl<'t> Desk<'t> {
 }
 
 /// Resolves once a turn lies on the desk.
-pub(super) struct NextTurn<'d>(&'d Cell<Option<Turn>>);
+pub(super) struct NextTurn<'d>(&'d Cell<Turn>);
 
 impl Future for NextTurn<'_> {
     type Output = Turn;
@@ -111,7 +118,10 @@ impl Future for NextTurn<'_> {
     #[inline]
     fn poll(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<Turn> {
         // Nobody is to be woken: whoever lays down a turn polls.
-        self.0.take().map_or(Poll::Pending, Poll::Ready)
+        match self.0.replace(Turn::Wait) {
+            Turn::Wait => Poll::Pending,
+            turn => Poll::Ready(turn),
+        }
     }
 }
 

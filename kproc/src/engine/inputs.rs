@@ -43,7 +43,6 @@ pub(super) struct Head {
 /// All inputs of a task.
 pub(super) struct Inputs {
     list: Vec<Input>,
-    partition: Partition,
     /// Since when an input that is not known to have more has had no record, while others had.
     idle_since: Option<Duration>,
     max_idle: Duration,
@@ -52,12 +51,7 @@ pub(super) struct Inputs {
 }
 
 impl Inputs {
-    pub(super) fn new(
-        topology: &Topology,
-        group: &TaskGroup,
-        partition: Partition,
-        max_idle: Duration,
-    ) -> Self {
+    pub(super) fn new(topology: &Topology, group: &TaskGroup, max_idle: Duration) -> Self {
         let list = group.inputs.iter().map(|topic| {
             let units = group.processors.iter().enumerate();
             let readers = units.flat_map(|(unit, processor)| {
@@ -79,7 +73,6 @@ impl Inputs {
         });
         Self {
             list: list.collect(),
-            partition,
             idle_since: None,
             max_idle,
             horizon: None,
@@ -164,12 +157,6 @@ impl Inputs {
         Some(since.saturating_add(self.max_idle))
     }
 
-    /// The next record of an input, as this one of its readers knows it.
-    #[inline]
-    pub(super) fn record(&self, input: usize, number: usize) -> Option<Record<'_>> {
-        self.list[input].batch.record(number, self.partition)
-    }
-
     /// The input's next record is done.
     #[inline]
     pub(super) fn done(&mut self, input: usize) {
@@ -183,9 +170,18 @@ impl Inputs {
 }
 
 impl Input {
+    /// What is known of the next record.
     #[inline]
-    pub(super) fn head(&self) -> Option<Head> {
-        self.head
+    pub(super) fn head(&self) -> Option<&Head> {
+        self.head.as_ref()
+    }
+
+    /// The next record, as the reader that knows the input by this number sees it.
+    // Returned by value into its place: a copy made of it at once would stall.
+    #[inline(always)]
+    #[expect(clippy::inline_always, reason = "measured")]
+    pub(super) fn record(&self, number: usize, partition: Partition) -> Option<Record<'_>> {
+        self.batch.record(number, partition)
     }
 
     #[inline]

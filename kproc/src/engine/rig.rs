@@ -20,7 +20,7 @@ use crate::{
     Processor,
     batch::{Batch, Segment, SegmentRow},
     clock::{BoxFuture, Clock},
-    record::{Offset, Partition, Timestamp, encode_header},
+    record::{Offset, Partition, Record, Timestamp, encode_header},
     topology::{Factory, Topology, factory},
 };
 
@@ -65,6 +65,15 @@ impl Load {
             });
         }
         Self(Arc::new(segment))
+    }
+
+    /// Calls `each` with every record.
+    pub fn each(&self, mut each: impl FnMut(&Record<'_>)) {
+        let mut batch = self.batch();
+        while let Some(record) = batch.record(0, PARTITION) {
+            each(&record);
+            batch.advance();
+        }
     }
 
     fn batch(&self) -> Batch {
@@ -277,6 +286,19 @@ impl Rig {
         self.prepare();
         self.next.fill(0);
         self.start().unwrap_or_else(|failure| panic!("{failure}"));
+    }
+
+    /// How many bytes the stores' overlays hold.
+    pub(crate) fn overlay_bytes(&mut self) -> usize {
+        let mut attached = self.task.detach();
+        let bytes = attached
+            .iter_mut()
+            .map(|attached| attached.buffer.overlay_bytes())
+            .sum();
+        attached
+            .into_iter()
+            .for_each(|attached| self.task.attach(attached));
+        bytes
     }
 
     /// A processor of this type.

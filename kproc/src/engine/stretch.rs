@@ -8,6 +8,7 @@ use super::{
     Counters, Fired, Pause, Rest,
     desk::{Desk, Turn},
     failure::{Carry, Phase, report_passed_over},
+    inputs::Reader,
     settings::TaskSettings,
     unit::AnyUnit,
 };
@@ -59,6 +60,21 @@ pub(super) struct Stretch<'s, 't> {
     desk: &'s Desk<'t>,
     seats: Vec<BoxFuture<'s, Infallible>>,
     tools: Tools<'s>,
+    /// The present turn: what it is, and how things were before.
+    what: What,
+    before: Before,
+    /// The present reader of the present record, and how many it has.
+    reader: Reader,
+    readers: usize,
+    /// Whether the present record has moved stream time.
+    advances: bool,
+}
+
+/// What came of looking for the next record.
+enum Taken {
+    Record,
+    PassedOver,
+    Nothing,
 }
 
 /// What ended a stretch.
@@ -100,6 +116,15 @@ pub(super) struct Before {
 }
 
 impl Before {
+    #[inline]
+    fn now(work: &Workbench) -> Self {
+        Self {
+            outbox: work.outbox.mark(),
+            stream_time: work.stream_time,
+            commit_requested: work.commit_requested,
+        }
+    }
+
     /// Puts things back. (The stores have marks of their own.)
     pub(super) fn restore(self, work: &mut Workbench) {
         work.outbox.undo(self.outbox);
@@ -112,11 +137,20 @@ impl Before {
 impl<'s, 't> Stretch<'s, 't> {
     pub(super) fn new(desk: &'s Desk<'t>, units: &'s mut [Box<dyn AnyUnit>], tools: Tools<'s>) -> Self {
         let seats = units.iter_mut().map(|unit| unit.take_turns(desk)).collect();
-        Self { desk, seats, tools }
+        Self {
+            before: Before::now(&desk.work.borrow()),
+            what: What::Start,
+            reader: Reader { unit: 0, number: 0 },
+            readers: 0,
+            advances: false,
+            desk,
+            seats,
+            tools,
+        }
     }
 
     /// Lets every unit start, or stop.
-    pub(super) async fn all(mut self, turn: Turn, what: What) -> Result<(), Broken> {
+    pub(super) async fn all(mut self, turn: Turn, what: What) -> Result<(), Box<Broken>> {
         for unit in 0..self.seats.len() {
             let now = self.desk.work.borrow().wall_time;
             self.other(unit, turn, what, Some(now)).await?;
@@ -125,95 +159,144 @@ impl<'s, 't> Stretch<'s, 't> {
     }
 
     /// Works for up to `limit` records, and until the outbox holds more than `room` bytes.
-    pub(super) async fn records(mut self, limit: usize, room: usize, rest: &Rest) -> Result<End, Broken> {
+    pub(super) async fn records(
+        mut self,
+        limit: usize,
+        room: usize,
+        rest: &Rest,
+    ) -> Result<End, Box<Broken>> {
         self.settle().await?;
         for _ in 0..limit {
             if rest.asked() {
                 return Ok(End::Pause(Pause::Asked));
             }
-            let chosen = match self.tools.plan.input {
-                Some(input) => Some(input),
-                None => self.desk.inputs.borrow_mut().choose(self.tools.now),
-            };
-            let Some(input) = chosen else {
-                return Ok(End::Pause(Pause::Starved));
-            };
-            let advanced = self.record(input).await?;
-            if advanced {
+            match self.take_up()? {
+                Taken::Record => {}
+                Taken::PassedOver => continue,
+                Taken::Nothing => return Ok(End::Pause(Pause::Starved)),
+            }
+            self.turn(self.reader.unit, Turn::Record).await?;
+            for reader in 1..self.readers {
+                self.reader = self.desk.inputs.borrow().get(self.desk.input.get()).readers[reader];
+                self.desk.number.set(self.reader.number);
+                self.turn(self.reader.unit, Turn::Record).await?;
+            }
+            if let Some(end) = self.put_down(room) {
                 self.settle().await?;
+                return Ok(end);
             }
-            let work = self.desk.work.borrow();
-            if work.commit_requested {
-                return Ok(End::Pause(Pause::Commit));
-            }
-            if work.outbox.bytes() > room {
-                return Ok(End::Pause(Pause::Full));
-            }
-            if self.desk.has_waited() {
-                // Time has passed: the wall clock is to be looked at.
-                return Ok(End::Long);
+            if self.tools.plan.unheard == 0 {
+                self.settle().await?;
             }
         }
         Ok(End::Long)
     }
 
-    /// Gives the record at the head of an input to all its readers. Says whether it has moved stream time.
+    /// Takes up the next record, for its first reader.
+    // It looks at everything at once, and each cell is borrowed once: that is what a record costs most.
     #[inline]
-    async fn record(&mut self, input: usize) -> Result<bool, Broken> {
-        let Some(head) = self.desk.inputs.borrow().get(input).head() else {
-            return Ok(false);
-        };
-        if !self.tools.carry.skipped.is_empty() && self.is_skipped(input) {
-            self.pass_over(input);
-            return Ok(false);
-        }
-        let mut timestamp = head.timestamp;
-        if timestamp.is_none() {
-            match self.tools.settings.missing_timestamp {
-                MissingTimestamp::Fail => return Err(self.no_timestamp(input)),
-                MissingTimestamp::Skip => {
-                    self.pass_over(input);
-                    return Ok(false);
+    fn take_up(&mut self) -> Result<Taken, Box<Broken>> {
+        let input = {
+            let mut inputs = self.desk.inputs.borrow_mut();
+            let chosen = self.tools.plan.input.or_else(|| inputs.choose(self.tools.now));
+            let Some(input) = chosen else {
+                return Ok(Taken::Nothing);
+            };
+            let chosen = inputs.get(input);
+            let (Some(head), Some(&reader)) = (chosen.head(), chosen.readers.first()) else {
+                return Ok(Taken::Nothing);
+            };
+            self.reader = reader;
+            self.readers = chosen.readers.len();
+            self.what = What::Record(input);
+            self.desk.input.set(input);
+            self.desk.number.set(reader.number);
+            let mut work = self.desk.work.borrow_mut();
+            self.tools.marks.begin();
+            work.timers.mark();
+            self.before = Before::now(&work);
+            work.timestamp = head.timestamp;
+            if head.order > work.stream_time {
+                work.stream_time = head.order;
+                self.advances = true;
+            } else {
+                self.advances = false;
+                if head.order != work.stream_time {
+                    self.tools.counters.count_out_of_place(head);
                 }
-                MissingTimestamp::StreamTime => timestamp = self.desk.work.borrow().stream_time,
-                MissingTimestamp::WallClock => timestamp = Some(self.desk.work.borrow().wall_time),
+            }
+            if head.timestamp.is_some() && self.tools.carry.skipped.is_empty() {
+                return Ok(Taken::Record);
+            }
+            input
+        };
+        self.take_up_odd(input)
+    }
+
+    /// A record that may have to be passed over, or that has no timestamp.
+    #[cold]
+    fn take_up_odd(&mut self, input: usize) -> Result<Taken, Box<Broken>> {
+        let desk = self.desk;
+        if self.is_skipped(input) {
+            self.pass_over(input);
+            return Ok(Taken::PassedOver);
+        }
+        let mut work = desk.work.borrow_mut();
+        if work.timestamp.is_some() {
+            return Ok(Taken::Record);
+        }
+        match self.tools.settings.missing_timestamp {
+            MissingTimestamp::StreamTime => {
+                work.timestamp = work.stream_time;
+                Ok(Taken::Record)
+            }
+            MissingTimestamp::WallClock => {
+                work.timestamp = Some(work.wall_time);
+                Ok(Taken::Record)
+            }
+            MissingTimestamp::Skip => {
+                drop(work);
+                self.pass_over(input);
+                Ok(Taken::PassedOver)
+            }
+            MissingTimestamp::Fail => {
+                let error = Error::new(
+                    ErrorKind::Deserialization,
+                    "the record has no timestamp; to pass over such records, or to give them one, \
+                     set `missing_timestamp` to `skip`, `stream_time` or `wall_clock`",
+                );
+                self.what = What::NoTimestamp(input);
+                Err(self.broken(self.reader.unit, Some(error)))
             }
         }
-        let before = self.begin(timestamp);
-        let advances = head.order > before.stream_time;
-        if advances {
-            self.desk.work.borrow_mut().stream_time = head.order;
-        }
-        let mut reader = 0;
-        loop {
-            let next = self.desk.inputs.borrow().get(input).readers.get(reader).copied();
-            let Some(next) = next else { break };
-            let number = next.number;
-            let turn = Turn::Record {
-                input,
-                number,
-                timestamp,
-            };
-            self.turn(next.unit, turn, What::Record(input), before).await?;
-            reader += 1;
-        }
+    }
+
+    /// The record is done. Says whether the stretch is to end.
+    #[inline]
+    fn put_down(&mut self, room: usize) -> Option<End> {
         if self.tools.carry.retrying.is_some() {
-            self.has_worked(What::Record(input));
+            self.has_worked();
         }
-        self.desk.inputs.borrow_mut().done(input);
+        self.desk.inputs.borrow_mut().done(self.desk.input.get());
         self.tools.plan.input = None;
         *self.tools.touched = true;
         self.tools.counters.records += 1;
-        if advances {
+        if self.advances {
             self.tools.plan.unheard = 0;
-        } else if head.order != before.stream_time {
-            self.tools.counters.count_out_of_place(&head);
         }
-        Ok(advances)
+        let work = self.desk.work.borrow();
+        if work.commit_requested {
+            return Some(End::Pause(Pause::Commit));
+        }
+        if work.outbox.bytes() > room {
+            return Some(End::Pause(Pause::Full));
+        }
+        // If a handler has waited, time has passed: the wall clock is to be looked at.
+        self.desk.has_waited().then_some(End::Long)
     }
 
     /// Tells the units of an advance of stream time, and fires what is due.
-    async fn settle(&mut self) -> Result<(), Broken> {
+    async fn settle(&mut self) -> Result<(), Box<Broken>> {
         while let Some(firing) = self.tools.plan.firings.pop_front() {
             if self.desk.work.borrow().timers.exists(firing) {
                 self.fire(firing).await?;
@@ -239,15 +322,11 @@ impl<'s, 't> Stretch<'s, 't> {
         by_stream.or_else(|| work.timers.next_due(TimerClock::Wall, wall_time))
     }
 
-    async fn fire(&mut self, firing: Firing) -> Result<(), Broken> {
+    async fn fire(&mut self, firing: Firing) -> Result<(), Box<Broken>> {
         let now = self.desk.work.borrow().time(firing.clock);
-        self.other(
-            firing.unit,
-            Turn::Timer(firing.timer, now),
-            What::Timer(firing),
-            Some(now),
-        )
-        .await?;
+        self.desk.firing.set(Some((firing.timer, now)));
+        self.other(firing.unit, Turn::Timer, What::Timer(firing), Some(now))
+            .await?;
         if let Some(log) = &self.tools.settings.fired {
             let work = self.desk.work.borrow();
             log.add(Fired {
@@ -268,41 +347,42 @@ impl<'s, 't> Stretch<'s, 't> {
         turn: Turn,
         what: What,
         timestamp: Option<Timestamp>,
-    ) -> Result<(), Broken> {
-        let before = self.begin(timestamp);
-        self.turn(unit, turn, what, before).await?;
+    ) -> Result<(), Box<Broken>> {
+        self.begin(what);
+        self.desk.work.borrow_mut().timestamp = timestamp;
+        self.turn(unit, turn).await?;
         if self.tools.carry.retrying.is_some() {
-            self.has_worked(what);
+            self.has_worked();
         }
         let work = self.desk.work.borrow();
-        *self.tools.touched |= work.outbox.len() != before.outbox.rows || work.commit_requested;
+        *self.tools.touched |= work.outbox.len() != self.before.outbox.rows || work.commit_requested;
         Ok(())
     }
 
     /// What happens from here on can be undone.
     #[inline]
-    fn begin(&mut self, timestamp: Option<Timestamp>) -> Before {
+    fn begin(&mut self, what: What) {
+        self.what = what;
         self.tools.marks.begin();
         let mut work = self.desk.work.borrow_mut();
         work.timers.mark();
-        work.timestamp = timestamp;
-        Before {
-            outbox: work.outbox.mark(),
-            stream_time: work.stream_time,
-            commit_requested: work.commit_requested,
-        }
+        self.before = Before::now(&work);
     }
 
     #[inline]
-    async fn turn(&mut self, unit: usize, turn: Turn, what: What, before: Before) -> Result<(), Broken> {
+    async fn turn(&mut self, unit: usize, turn: Turn) -> Result<(), Box<Broken>> {
         self.desk.work.borrow_mut().unit = unit;
-        let result = self.desk.give(&mut self.seats[unit], turn).await;
-        let error = match result {
-            Ok(()) if !self.tools.marks.failed() => return Ok(()),
-            Ok(()) => None,
-            Err(error) => Some(error),
-        };
-        Err(Broken {
+        match self.desk.give(&mut self.seats[unit], turn).await {
+            Ok(()) if !self.tools.marks.failed() => Ok(()),
+            Ok(()) => Err(self.broken(unit, None)),
+            Err(error) => Err(self.broken(unit, Some(error))),
+        }
+    }
+
+    #[cold]
+    fn broken(&self, unit: usize, error: Option<Error>) -> Box<Broken> {
+        let Self { what, before, .. } = *self;
+        Box::new(Broken {
             unit,
             what,
             error,
@@ -312,12 +392,12 @@ impl<'s, 't> Stretch<'s, 't> {
 
     /// What was tried again has worked.
     #[cold]
-    fn has_worked(&mut self, what: What) {
+    fn has_worked(&mut self) {
         let Some(retrying) = &self.tools.carry.retrying else {
             return;
         };
         let inputs = self.desk.inputs.borrow();
-        let same = match (what, &retrying.phase) {
+        let same = match (self.what, &retrying.phase) {
             (What::Record(input), Phase::Record(at, offset)) => {
                 let input = inputs.get(input);
                 input.topic == at.topic && input.head().is_some_and(|head| head.offset == *offset)
@@ -345,33 +425,11 @@ impl<'s, 't> Stretch<'s, 't> {
 
     #[cold]
     fn pass_over(&mut self, input: usize) {
+        self.before.restore(&mut self.desk.work.borrow_mut());
         let mut inputs = self.desk.inputs.borrow_mut();
         report_passed_over(inputs.get(input), self.desk.work.borrow().task.partition);
         inputs.done(input);
         *self.tools.touched = true;
         self.tools.counters.skipped += 1;
-    }
-
-    #[cold]
-    fn no_timestamp(&mut self, input: usize) -> Broken {
-        let unit = self
-            .desk
-            .inputs
-            .borrow()
-            .get(input)
-            .readers
-            .first()
-            .map_or(0, |reader| reader.unit);
-        let error = Error::new(
-            ErrorKind::Deserialization,
-            "the record has no timestamp; to pass over such records, or to give them one, \
-             set `missing_timestamp` to `skip`, `stream_time` or `wall_clock`",
-        );
-        Broken {
-            unit,
-            what: What::NoTimestamp(input),
-            error: Some(error),
-            before: self.begin(None),
-        }
     }
 }

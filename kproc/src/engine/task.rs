@@ -96,7 +96,7 @@ impl Task {
         Self {
             topology: topology.clone(),
             processors: group.processors.clone(),
-            inputs: Inputs::new(topology, group, partition, settings.max_task_idle),
+            inputs: Inputs::new(topology, group, settings.max_task_idle),
             plan: Plan::nothing(units.len()),
             units,
             work,
@@ -217,7 +217,7 @@ impl Task {
             let ended = match ended {
                 Ok(end) => end,
                 Err(broken) => {
-                    self.recover(broken)?;
+                    self.recover(*broken)?;
                     End::Long
                 }
             };
@@ -379,11 +379,11 @@ impl Task {
         };
         match ended {
             Ok(()) => Ok(()),
-            Err(broken) => self.recover(broken),
+            Err(broken) => self.recover(*broken),
         }
     }
 
-    async fn stretch(&mut self, limit: usize, room: usize, rest: &Rest) -> Result<End, Broken> {
+    async fn stretch(&mut self, limit: usize, room: usize, rest: &Rest) -> Result<End, Box<Broken>> {
         let (desk, units, tools) = self.lay_out();
         Stretch::new(&desk, units, tools).records(limit, room, rest).await
     }

@@ -75,26 +75,25 @@ impl<P: Processor> Unit<P> {
         let mut work = desk.work.borrow_mut();
         let work = &mut **work;
         match turn {
-            Turn::Record {
-                input,
-                number,
-                timestamp,
-            } => {
+            Turn::Record => {
                 let inputs = desk.inputs.borrow();
-                let Some(mut record) = inputs.record(input, number) else {
+                let input = inputs.get(desk.input.get());
+                let Some(mut record) = input.record(desk.number.get(), work.task.partition) else {
                     return Ok(());
                 };
-                record.timestamp = timestamp;
-                let topic = &*inputs.get(input).topic;
+                record.timestamp = work.timestamp;
                 let place = Place {
                     record: &record,
-                    topic,
+                    topic: &input.topic,
                 };
                 self.processor
                     .process(&mut Context::new(work, Some(place)), &record)
                     .await
             }
-            Turn::Timer(timer, now) => {
+            Turn::Timer => {
+                let Some((timer, now)) = desk.firing.get() else {
+                    return Ok(());
+                };
                 self.processor
                     .punctuate(&mut Context::new(work, None), timer, now)
                     .await
@@ -102,6 +101,7 @@ impl<P: Processor> Unit<P> {
             Turn::StreamTime => self.processor.stream_time(&mut Context::new(work, None)).await,
             Turn::Start => self.processor.start(&mut Context::new(work, None)).await,
             Turn::Stop => self.processor.stop(&mut Context::new(work, None)).await,
+            Turn::Wait => Ok(()),
         }
     }
 }

@@ -39,6 +39,12 @@ impl Topics {
         &self.list[topic.0 as usize].target
     }
 
+    /// The name in the program, or else in the cluster.
+    pub(super) fn name(&self, topic: TopicId) -> &str {
+        let entry = &self.list[topic.0 as usize];
+        entry.topic.as_ref().map_or(&entry.target, |topic| &topic.name)
+    }
+
     /// The topics as the program knows them.
     pub(super) fn typed(&self) -> impl Iterator<Item = &AnyTopic> {
         self.list.iter().filter_map(|entry| entry.topic.as_ref())
