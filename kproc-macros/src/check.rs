@@ -1,9 +1,10 @@
 //! The rules that no parser and no type can check, and their texts.
 
+use proc_macro2::Ident;
 use quote::ToTokens;
 use syn::{
-    FnArg, GenericParam, Lifetime, PatType, ReceiverKind, Safety, Signature, Type, ext::IdentExt,
-    visit::Visit,
+    Fields, FnArg, GenericParam, Lifetime, PatType, ReceiverKind, Safety, Signature, Type, TypeImplTrait,
+    ext::IdentExt, visit::Visit,
 };
 
 use crate::{
@@ -14,6 +15,15 @@ use crate::{
 
 pub(crate) const WRONG_ITEM: &str =
     "`#[processor]` goes on a struct with named fields, and on its inherent impl block";
+
+/// The error for a struct whose fields have no names.
+pub(crate) fn unnamed_fields(ident: &Ident, fields: &Fields) -> String {
+    let fix = match fields {
+        Fields::Unit => format!("write `struct {ident} {{}}`"),
+        _ => "give the fields names".to_owned(),
+    };
+    format!("{WRONG_ITEM}: {fix}")
+}
 
 /// Rules of the struct.
 pub(crate) fn declared(declared: &Declared, errors: &mut Errors) {
@@ -165,7 +175,7 @@ pub(crate) fn signature(helper: Helper, sig: &Signature, errors: &mut Errors) ->
         );
     }
     for argument in arguments(sig) {
-        if let Type::ImplTrait(anonymous) = &*argument.ty {
+        if let Some(anonymous) = impl_trait(&argument.ty) {
             errors.on(
                 anonymous,
                 "a handler takes types, not `impl Trait`: the topic says which one it gets",
@@ -251,6 +261,19 @@ fn number_of_arguments(helper: Helper, sig: &Signature, errors: &mut Errors) {
         Some(first_too_many) => errors.on(first_too_many, text),
         None => errors.on(&sig.ident, text),
     }
+}
+
+/// The `impl Trait` somewhere in a type.
+fn impl_trait(ty: &Type) -> Option<&TypeImplTrait> {
+    struct Search<'a>(Option<&'a TypeImplTrait>);
+    impl<'a> Visit<'a> for Search<'a> {
+        fn visit_type_impl_trait(&mut self, found: &'a TypeImplTrait) {
+            self.0.get_or_insert(found);
+        }
+    }
+    let mut search = Search(None);
+    search.visit_type(ty);
+    search.0
 }
 
 /// Whether a type says `'static` somewhere.

@@ -111,7 +111,7 @@ impl Declared {
         let fields = match &mut item.data {
             Data::Struct(data) => {
                 if !matches!(data.fields, Fields::Named(_)) {
-                    errors.on(&item.ident, check::WRONG_ITEM);
+                    errors.on(&item.ident, check::unnamed_fields(&item.ident, &data.fields));
                 }
                 fields(&mut data.fields, krate.as_ref(), errors)
             }

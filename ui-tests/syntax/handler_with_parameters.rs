@@ -20,7 +20,7 @@ impl Totals {
     fn publish<const N: usize>(&mut self) {}
 
     #[every("1s")]
-    fn show(&mut self, _now: impl Copy) {}
+    fn show(&mut self, _now: Option<impl Copy>) {}
 
     #[on_start]
     unsafe fn begin(&mut self) {}
