@@ -3,7 +3,7 @@
 use std::{hint::black_box, sync::Arc};
 
 use divan::{Bencher, counter::ItemsCount};
-use kproc_store::{CommitPoint, Environment, EnvironmentOptions, Marks, Store, Table, Timestamp};
+use kproc_store::{CommitPoint, Environment, EnvironmentOptions, Marks, Offset, Store, Table, Timestamp};
 
 fn main() {
     divan::main();
@@ -23,12 +23,15 @@ struct Bench {
 impl Bench {
     /// A table with this many keys, in LMDB.
     fn cold(keys: usize) -> Self {
+        Self::with(keys, &EnvironmentOptions::default())
+    }
+
+    fn with(keys: usize, options: &EnvironmentOptions) -> Self {
         let directory = tempfile::tempdir().unwrap();
         let mut table = Table::default();
         let spec = table.spec("counts".into());
-        let options = EnvironmentOptions::default();
         let now = Timestamp::EPOCH;
-        let environment = Environment::open(directory.path(), &[spec], &options, now)
+        let environment = Environment::open(directory.path(), &[spec], options, now)
             .unwrap()
             .environment;
         let marks = Arc::new(Marks::default());
@@ -113,14 +116,43 @@ fn cold_get(bencher: Bencher<'_, '_>, keys: usize) {
 }
 
 /// Each record adds to a key that the overlay does not have yet; includes the commit.
-#[divan::bench(args = [10_000, 100_000])]
-fn cold_entry_and_commit(bencher: Bencher<'_, '_>, keys: usize) {
-    let mut bench = Bench::cold(keys);
+#[divan::bench(args = [10_000, 100_000], consts = [false, true])]
+fn cold_entry_and_commit<const CHECKSUM: bool>(bencher: Bencher<'_, '_>, keys: usize) {
+    let options = EnvironmentOptions {
+        checksum: CHECKSUM,
+        ..EnvironmentOptions::default()
+    };
+    let mut bench = Bench::with(keys, &options);
     bencher.counter(ItemsCount::new(RECORDS)).bench_local(|| {
         bench.records(|table, key| *table.entry(key).unwrap().or_default() += 1);
         bench.keys.rotate_left(RECORDS);
         bench.commit();
     });
+}
+
+/// A changelog of a million records, each with another key, in no order; per record.
+#[divan::bench(args = [1_000, 10_000, 100_000], sample_count = 3)]
+fn restore_a_million(bencher: Bencher<'_, '_>, batch: usize) {
+    const ALL: u64 = 1_000_000;
+    let spec = Table::<u64, i64>::default().spec("counts".into());
+    let keys: Vec<_> = (0..ALL).map(|n| (n * 7_919 % ALL).to_be_bytes()).collect();
+    bencher
+        .counter(ItemsCount::new(keys.len()))
+        .with_inputs(|| {
+            let directory = tempfile::tempdir().unwrap();
+            let options = EnvironmentOptions::default();
+            let spec = std::slice::from_ref(&spec);
+            let opened = Environment::open(directory.path(), spec, &options, Timestamp::EPOCH).unwrap();
+            (opened.environment, directory)
+        })
+        .bench_local_refs(|(environment, _)| {
+            for (n, piece) in keys.chunks(batch).enumerate() {
+                let mut entries = piece.iter().map(|key| (&key[..], Some(&key[..])));
+                environment
+                    .restore(0, &mut entries, Offset::new(n as u64))
+                    .unwrap();
+            }
+        });
 }
 
 /// A scan, per entry.

@@ -5,6 +5,42 @@
 //! number, the [`Offset`] that the state corresponds to, stored inside the transaction that holds the state.
 //!
 //! Users depend on the crate `kproc`, which re-exports what they need.
+//!
+//! ```
+//! use std::sync::Arc;
+//! use kproc_store::{
+//!     CommitPoint, Condition, Environment, EnvironmentOptions, Marks, Offset, Store, Table, Timestamp,
+//! };
+//!
+//! # let directory = tempfile::tempdir()?;
+//! # let (directory, now) = (directory.path(), Timestamp::EPOCH);
+//! let mut totals = Table::<String, i64>::default();
+//! let stores = [totals.spec("totals".into())];
+//! let opened = Environment::open(directory, &stores, &EnvironmentOptions::default(), now)?;
+//! assert_eq!(opened.condition, Condition::New);
+//! let environment = opened.environment;
+//!
+//! // A task opens its tables, and says where each of its records begins.
+//! let marks = Arc::new(Marks::default());
+//! totals.attach(environment.buffer(0, &marks)?);
+//! marks.begin();
+//! *totals.entry("plum")?.or_default() += 3;
+//! marks.begin();
+//! *totals.entry("plum")?.or_default() += 1000;
+//! let buffer = totals.buffer().expect("it is open");
+//! buffer.undo(); // this record failed
+//!
+//! // A commit: first to the changelog, then to the disk.
+//! buffer.dirty(&mut |key, value| println!("{key:?} -> {value:?}"));
+//! let point = CommitPoint { changelogs: vec![(0, Offset::new(1))], ..CommitPoint::default() };
+//! environment.commit(&mut [(0, buffer)], &point)?;
+//! assert_eq!(totals.get("plum")?, Some(3));
+//! assert_eq!(environment.position(0)?, Some(Offset::new(1)));
+//!
+//! totals.detach();
+//! environment.close()?;
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
 
 mod buffer;
 pub mod codec;

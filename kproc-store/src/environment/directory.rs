@@ -42,6 +42,11 @@ pub(super) fn remove_data(directory: &Path) -> io::Result<()> {
     remove_if_there(&directory.join(LMDB_LOCK))
 }
 
+/// Removes the damaged data file that was kept.
+pub(super) fn remove_set_aside(directory: &Path) -> io::Result<()> {
+    remove_if_there(&directory.join(SET_ASIDE))
+}
+
 /// Moves LMDB's data file out of the way, and says where to.
 pub(super) fn set_data_aside(directory: &Path) -> io::Result<PathBuf> {
     let to = directory.join(SET_ASIDE);

@@ -61,6 +61,11 @@ impl DirectoryLock {
         }
     }
 
+    /// Removes the file. Whoever waits for it will see that it is gone.
+    pub(super) fn remove(self) -> io::Result<()> {
+        fs::remove_file(&self.path)
+    }
+
     /// Whether the file that we hold is still the one in the directory. It is not once somebody has cleaned up
     /// or replaced the directory under us: what we write then is lost.
     pub(super) fn is_in_place(&self) -> io::Result<bool> {

@@ -93,6 +93,12 @@ impl Environment {
         open::open(directory, stores, options, now)
     }
 
+    /// Removes the environment in `directory`, and the directory, if nothing else is in it. Not while somebody has it
+    /// open. Whether there was one.
+    pub fn remove(directory: &Path) -> Result<bool, OpenError> {
+        open::remove(directory)
+    }
+
     /// The directory it is in.
     pub fn directory(&self) -> &Path {
         &self.inner.directory
@@ -132,6 +138,9 @@ impl Environment {
 
     /// Restores a piece of a changelog: entries (`None`: deleted) in log order, and the place after them, in
     /// one transaction (several, if there are very many). No buffer may be open on the environment.
+    ///
+    /// The larger the piece, the faster: it is sorted and written page by page. A million keys in no order take
+    /// about four times as long in pieces of 10,000 as in pieces of 100,000.
     pub fn restore<'a>(
         &self,
         store: usize,

@@ -54,7 +54,11 @@ pub(super) fn open(
                 lmdb,
                 directory: directory.to_owned(),
                 specs: stores.to_vec(),
-                options: options.clone(),
+                options: EnvironmentOptions {
+                    // LMDB takes 4 GiB; lengths and what is made of them have to fit 32 bits here, too.
+                    max_value_bytes: options.max_value_bytes.min(i32::MAX as usize),
+                    ..options.clone()
+                },
                 opened_at: now,
                 sidecar,
                 readers: AtomicUsize::new(0),
@@ -106,13 +110,10 @@ pub(super) fn open(
     };
     let environment = finish(started);
     let condition = match reason {
-        Some(Reason { what, .. }) => {
-            tracing::warn!(path = %directory.display(), reason = what, "the local state is rebuilt");
-            Condition::Rebuild {
-                reason: what,
-                set_aside,
-            }
-        }
+        Some(Reason { what, .. }) => Condition::Rebuild {
+            reason: what,
+            set_aside,
+        },
         None => Condition::New,
     };
     Ok(Opened {
@@ -176,4 +177,28 @@ fn judge(directory: &Path, now: &Sidecar) -> Result<Verdict, OpenError> {
         Some(problem) => Ok(Verdict::Bad(Reason::damaged(problem))),
         None => Ok(Verdict::Good(sidecar)),
     }
+}
+
+/// Removes an environment's files. Whether there were any.
+pub(super) fn remove(directory: &Path) -> Result<bool, OpenError> {
+    let io = |what: &'static str| move |error: io::Error| OpenError::io(directory, what, &error);
+    if !directory.try_exists().map_err(io("looking for it"))? {
+        return Ok(false);
+    }
+    let lock = DirectoryLock::take(directory)?;
+    let existed = directory
+        .join(DATA)
+        .try_exists()
+        .map_err(io("looking for the data file"))?;
+    directory::remove_data(directory)
+        .and_then(|()| directory::remove_set_aside(directory))
+        .and_then(|()| Sidecar::remove(directory))
+        .map_err(io("removing its files"))?;
+    lock.remove().map_err(io("removing its lock file"))?;
+    match fs::remove_dir(directory) {
+        // Somebody keeps something else there.
+        Err(error) if error.kind() == io::ErrorKind::DirectoryNotEmpty => {}
+        result => result.map_err(io("removing the directory"))?,
+    }
+    Ok(existed)
 }

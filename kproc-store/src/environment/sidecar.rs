@@ -77,6 +77,10 @@ impl Sidecar {
         directory::write_durably(directory, FILE, &text)
     }
 
+    pub(crate) fn remove(directory: &Path) -> io::Result<()> {
+        directory::remove_if_there(&directory.join(FILE))
+    }
+
     /// Why LMDB's file cannot be trusted, if so, where `now` is what [`Sidecar::dirty`] says here and now.
     pub(crate) fn doubt(&self, now: &Self) -> Option<String> {
         if self.clean || self.sync {

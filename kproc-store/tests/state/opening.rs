@@ -429,3 +429,26 @@ fn a_place_that_cannot_be_written_is_named() {
     let error = try_open(&file.join("state")).unwrap_err();
     assert!(error.to_string().contains("file/state"), "{error}");
 }
+
+#[test]
+fn a_state_is_removed_unless_somebody_has_it_open() {
+    let root = tempfile::tempdir().unwrap();
+    let directory = root.path().join("state");
+    assert!(!Environment::remove(&directory).unwrap());
+    let one = Words::open(&directory);
+    assert!(matches!(
+        Environment::remove(&directory),
+        Err(OpenError::InUse { .. })
+    ));
+    one.close();
+    assert!(Environment::remove(&directory).unwrap());
+    assert!(!directory.exists());
+    make(&directory, &small(), One::close);
+    fs::write(directory.join("notes.txt"), "mine").unwrap();
+    assert!(Environment::remove(&directory).unwrap());
+    let left: Vec<_> = fs::read_dir(&directory)
+        .unwrap()
+        .map(|entry| entry.unwrap().file_name())
+        .collect();
+    assert_eq!(left, ["notes.txt"]);
+}
