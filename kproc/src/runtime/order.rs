@@ -59,15 +59,9 @@ pub(super) struct WorkerHandle {
 }
 
 impl WorkerHandle {
-    pub(super) fn new() -> (Self, UnboundedReceiver<WorkerOrder>) {
+    pub(super) fn new(rests: Rests) -> (Self, UnboundedReceiver<WorkerOrder>) {
         let (orders, receiver) = unbounded_channel();
-        (
-            Self {
-                orders,
-                rests: Rests::default(),
-            },
-            receiver,
-        )
+        (Self { orders, rests }, receiver)
     }
 
     /// Sends an order. A worker that has ended gets no orders; what they hold is dropped.
@@ -75,10 +69,6 @@ impl WorkerHandle {
         drop(self.orders.send(order));
         // After sending: a worker that clears the request looks for orders next.
         self.rests.ask_all();
-    }
-
-    pub(super) fn rests(&self) -> &Rests {
-        &self.rests
     }
 }
 
@@ -105,7 +95,7 @@ impl Rests {
             .remove(&task);
     }
 
-    fn ask_all(&self) {
+    pub(super) fn ask_all(&self) {
         self.tasks
             .lock()
             .unwrap_or_else(PoisonError::into_inner)

@@ -115,7 +115,8 @@ impl OwnerSeed {
         let thread = |error: std::io::Error| RunError::Thread(error.to_string());
         let mut workers = Vec::new();
         for number in 0..self.plan.settings.threads.max(1) {
-            let (handle, orders) = WorkerHandle::new();
+            let rests = self.supervisor.board.rests[number].clone();
+            let (handle, orders) = WorkerHandle::new(rests.clone());
             let seed = WorkerSeed {
                 number,
                 plan: self.plan.clone(),
@@ -123,7 +124,7 @@ impl OwnerSeed {
                 group: group.clone(),
                 supervisor: self.supervisor.clone(),
                 orders,
-                rests: handle.rests().clone(),
+                rests,
                 restorer: restorer.clone(),
             };
             let (supervisor, part) = (self.supervisor.clone(), part.clone());

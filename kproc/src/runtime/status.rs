@@ -6,7 +6,7 @@ use std::{
     time::Duration,
 };
 
-use super::{error::RunError, signal::Signal, slot::Tenure};
+use super::{error::RunError, order::Rests, signal::Signal, slot::Tenure};
 use crate::record::Partition;
 
 /// What an application is doing.
@@ -102,6 +102,8 @@ pub(super) struct Board {
     pub(super) stop: Signal<Option<Stop>>,
     /// Whether all is over.
     pub(super) ended: Signal<bool>,
+    /// How to have the tasks of each worker rest.
+    pub(super) rests: Vec<Rests>,
 }
 
 impl Board {
@@ -117,6 +119,7 @@ impl Board {
             changes: Signal::default(),
             stop: Signal::default(),
             ended: Signal::default(),
+            rests: (0..workers).map(|_| Rests::default()).collect(),
         }
     }
 
@@ -141,7 +144,7 @@ impl Board {
         let state = match inner.life {
             Life::Ended if inner.failure.is_some() => RunState::Failed,
             Life::Ended => RunState::Stopped,
-            _ if self.stop.get().is_some() => RunState::Stopping,
+            _ if self.is_stopping() => RunState::Stopping,
             Life::Starting => RunState::Starting,
             Life::Running if restoring() => RunState::Restoring,
             Life::Running => RunState::Running,
@@ -201,6 +204,8 @@ impl Board {
                 *asked = Some(stop);
             }
         });
+        // No record is begun any more, even before the order has gone its way.
+        self.rests.iter().for_each(Rests::ask_all);
         self.changes.change(|version| *version += 1);
     }
 
@@ -211,6 +216,11 @@ impl Board {
             inner.tasks.clear();
         });
         self.ended.change(|ended| *ended = true);
+    }
+
+    /// Whether a stop was asked for.
+    pub(super) fn is_stopping(&self) -> bool {
+        self.stop.get().is_some()
     }
 
     /// How it ended.

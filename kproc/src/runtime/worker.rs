@@ -263,7 +263,7 @@ impl Worker {
         let Some(seat) = self.seats.get_mut(&tenure) else {
             return;
         };
-        if seat.fate != Fate::GoesOn || !seat.started || !seat.at_rest() {
+        if seat.fate != Fate::GoesOn || !seat.started || !seat.at_rest() || self.board.is_stopping() {
             return;
         }
         let Some(task) = seat.slot.task.as_mut() else {
@@ -271,7 +271,7 @@ impl Worker {
         };
         seat.rest.clear();
         if !self.orders.is_empty() {
-            // Whoever gave the order asked for rest, perhaps just before it was cleared.
+            // Whoever gave the order asked for rest, perhaps just before that was cleared.
             self.ready.add(tenure);
             return;
         }

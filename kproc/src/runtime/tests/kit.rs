@@ -11,7 +11,7 @@ use tempfile::TempDir;
 use crate::{
     Clock, Context, Headers, Offset, Partition, Processor, Record, Result, Table, Topic, TopicPartition,
     cluster::{
-        Cluster, Isolation, NewTopic, Reader,
+        Admin, Cluster, Isolation, NewTopic, Reader,
         embedded::{EmbeddedCluster, EmbeddedConnection, EmbeddedOptions},
     },
     outbox::{Outbox, RawRecord},
@@ -36,6 +36,10 @@ pub(super) struct Diary(Arc<Mutex<Vec<(u64, Partition, Offset)>>>);
 impl Diary {
     pub(super) fn lines(&self) -> Vec<(u64, Partition, Offset)> {
         self.0.lock().unwrap().clone()
+    }
+
+    pub(super) fn note(&self, instance: u64, partition: Partition, offset: Offset) {
+        self.0.lock().unwrap().push((instance, partition, offset));
     }
 
     /// The offsets of a partition in the order in which they were processed.
@@ -83,11 +87,7 @@ impl Processor for Count {
         if let Some(whim) = &self.whim {
             whim(record)?;
         }
-        self.diary
-            .0
-            .lock()
-            .unwrap()
-            .push((self.instance, record.partition, record.offset));
+        self.diary.note(self.instance, record.partition, record.offset);
         Ok(())
     }
 }
@@ -237,6 +237,37 @@ impl World {
     pub(super) fn crash(&mut self, instance: &Instance) {
         instance.connection.sever();
         self.executor.kill(instance.crew);
+    }
+
+    /// Waits for an instance to end by itself.
+    pub(super) fn wait(&mut self, instance: &Instance) -> std::result::Result<(), RunError> {
+        let result = self
+            .executor
+            .run_until(instance.running.wait())
+            .expect("it hangs");
+        self.executor.settle();
+        assert_eq!(self.executor.alive(instance.crew), 0, "something is left of it");
+        result
+    }
+
+    /// Runs until that is so.
+    pub(super) fn until(&mut self, what: &str, mut so: impl FnMut(&Self) -> bool) {
+        let limit = self.clock().now() + Duration::from_secs(600);
+        while !so(self) {
+            assert!(
+                self.executor.step() && self.clock().now() < limit,
+                "it never comes to pass: {what}"
+            );
+        }
+    }
+
+    /// An administrator of the cluster.
+    pub(super) fn admin<T>(
+        &mut self,
+        act: impl AsyncFnOnce(&mut dyn Admin) -> crate::cluster::Result<T>,
+    ) -> T {
+        let mut admin = self.cluster.connect().admin().unwrap();
+        self.executor.run_until(act(&mut *admin)).unwrap().unwrap()
     }
 
     /// Stops an instance in good order.

@@ -2,8 +2,8 @@
 
 mod histories;
 mod kit;
-
-use std::time::Duration;
+mod starting;
+mod stopping;
 
 use self::kit::*;
 use crate::{runtime::RunState, testing::exec::Executor};
@@ -39,5 +39,4 @@ fn the_thinnest_path_counts_commits_and_goes_on_after_a_restart() {
         "a clean stop leaves nothing to be processed again"
     );
     assert_eq!(world.last_values("counts", 4)["k0"], 6);
-    let _ = Duration::ZERO;
 }

@@ -1,0 +1,219 @@
+//! What is checked before anything is joined, and where processing begins.
+
+use crate::{
+    Context, Offset, Partition, Processor, Record, Result, Topic, TopicPartition,
+    processor::{Declare, Start},
+    runtime::{RunError, RunState},
+    testing::exec::Executor,
+    topology::factory,
+};
+
+use super::kit::*;
+
+const LEFT: Topic<String, i64> = Topic::new("left");
+const RIGHT: Topic<String, i64> = Topic::new("right");
+
+/// Reads two topics together.
+struct Join;
+
+impl Processor for Join {
+    fn declare(&mut self, to: &mut dyn Declare) {
+        to.input(0, &LEFT, Start::Earliest);
+        to.input(1, &RIGHT, Start::Earliest);
+    }
+
+    async fn process(&mut self, _: &mut Context<'_>, _: &Record<'_>) -> Result<()> {
+        Ok(())
+    }
+}
+
+fn faults(error: Result<(), RunError>) -> Vec<String> {
+    match error {
+        Err(RunError::Check(faults)) => faults,
+        other => panic!("expected faults, and got {other:?}"),
+    }
+}
+
+#[test]
+fn c01_c02_c05_all_faults_are_told_at_once_and_nothing_is_joined() {
+    let mut world = World::new(Executor::new(1), &[("words", 4), ("left", 8), ("right", 4)]);
+    world.create(CHANGELOG, 3, &[("cleanup.policy", "compact")]);
+    let factories = vec![world.counter(1, None), factory(|| Join)];
+    let settings = world.settings("a");
+    let instance = world.start_app("a", settings, factories);
+    let error = world.wait(&instance).unwrap_err();
+    let text = error.to_string();
+    let faults = faults(Err(error));
+    assert_eq!(faults.len(), 2, "{faults:#?}");
+    assert!(text.starts_with("cannot start: \n  - "), "{text}");
+    assert!(faults[0].contains("`left` has 8, `right` has 4"), "{faults:#?}");
+    for part in [
+        CHANGELOG,
+        "`count`",
+        "has 3 partitions",
+        "input `words` has 4",
+        "`reset`",
+    ] {
+        assert!(faults[1].contains(part), "{part}: {faults:#?}");
+    }
+    assert_eq!(instance.running.status().state, RunState::Failed);
+}
+
+#[test]
+fn missing_inputs_are_named_with_their_readers() {
+    let mut world = World::new(Executor::new(1), &[("left", 1)]);
+    let factories = vec![world.counter(1, None), factory(|| Join)];
+    let settings = world.settings("a");
+    let instance = world.start_app("a", settings, factories);
+    let faults = faults(world.wait(&instance));
+    assert_eq!(faults.len(), 2, "{faults:#?}");
+    assert!(
+        faults[0].contains("`words` does not exist") && faults[0].contains("`count`"),
+        "{faults:#?}"
+    );
+    assert!(
+        faults[1].contains("`right` does not exist") && faults[1].contains("`join`"),
+        "{faults:#?}"
+    );
+}
+
+#[test]
+fn c06_changelogs_are_made_with_the_count_of_the_input_and_compacted() {
+    let mut world = World::new(Executor::new(1), &[("words", 5), ("counts", 1)]);
+    let instance = world.start("a");
+    world.until("it runs", |_| {
+        instance.running.status().state == RunState::Running
+    });
+    let described = world.admin(async |admin| admin.describe(vec![CHANGELOG.into()]).await);
+    let topic = described[0].clone().unwrap();
+    assert_eq!(topic.partitions, 5);
+    assert!(
+        topic
+            .config
+            .contains(&("cleanup.policy".into(), "compact".into())),
+        "{:?}",
+        topic.config
+    );
+    assert_eq!(world.stop(&instance), Ok(()));
+}
+
+#[test]
+fn a_changelog_that_would_lose_old_state_is_refused() {
+    let mut world = World::of_words(Executor::new(1));
+    world.create(CHANGELOG, 4, &[("cleanup.policy", "delete")]);
+    let instance = world.start("a");
+    let faults = faults(world.wait(&instance));
+    assert!(faults[0].contains("`cleanup.policy=delete`"), "{faults:#?}");
+}
+
+/// A world in which ten records of partition 0 were counted, with state in `a`.
+fn counted(seed: u64) -> World {
+    let mut world = World::of_words(Executor::new(seed));
+    for number in 0..10 {
+        world.write("words", 0, "k", number);
+    }
+    let instance = world.start("a");
+    world.drain(&instance);
+    assert_eq!(world.stop(&instance), Ok(()));
+    world
+}
+
+#[test]
+fn d10_a_changelog_that_was_deleted_is_not_silently_made_again() {
+    for keep_state in [true, false] {
+        let mut world = counted(1);
+        world.admin(async |admin| admin.delete(vec![CHANGELOG.into()]).await.map(drop));
+        let instance = world.start(if keep_state { "a" } else { "elsewhere" });
+        let faults = faults(world.wait(&instance));
+        assert!(
+            faults[0].contains(CHANGELOG) && faults[0].contains("does not exist"),
+            "{faults:#?}"
+        );
+        let described = world.admin(async |admin| admin.describe(vec![CHANGELOG.into()]).await);
+        assert_eq!(described, [None]);
+    }
+}
+
+#[test]
+fn d10_a_changelog_that_was_made_again_is_told_from_the_one_of_the_state() {
+    let mut world = counted(1);
+    world.admin(async |admin| admin.delete(vec![CHANGELOG.into()]).await.map(drop));
+    world.create(CHANGELOG, 4, &[("cleanup.policy", "compact")]);
+    let instance = world.start("a");
+    let error = world.wait(&instance).unwrap_err();
+    let text = error.to_string();
+    for part in ["`totals`", "ends at 0", "was deleted"] {
+        assert!(text.contains(part), "{part}: {text}");
+    }
+    assert_eq!(instance.running.status().state, RunState::Failed);
+}
+
+#[test]
+fn c23_offsets_that_have_expired_do_not_make_it_count_twice() {
+    let mut world = counted(1);
+    let place = TopicPartition::new("words", Partition::new(0));
+    world.admin(async |admin| {
+        admin
+            .set_group_offsets(APP.into(), vec![(place.clone(), None)])
+            .await
+    });
+    world.write("words", 0, "k", 10);
+    let instance = world.start("a");
+    world.drain(&instance);
+    assert_eq!(world.stop(&instance), Ok(()));
+    assert_eq!(world.last_values("counts", 1)["k"], 11);
+    assert_eq!(world.diary.offsets(0), (0..11).collect::<Vec<_>>());
+}
+
+#[test]
+fn c22_d07_an_offset_that_the_log_no_longer_has_is_an_error_and_no_jump() {
+    let mut world = counted(1);
+    for number in 10..30 {
+        world.write("words", 0, "k", number);
+    }
+    let place = TopicPartition::new("words", Partition::new(0));
+    world.admin(async |admin| admin.delete_records(vec![(place.clone(), Offset::new(20))]).await);
+    let instance = world.start("a");
+    let text = world.wait(&instance).unwrap_err().to_string();
+    for part in ["words[0]", "offset 10", "20", "set the group's offset"] {
+        assert!(text.contains(part), "{part}: {text}");
+    }
+    assert_eq!(world.diary.offsets(0).len(), 10, "nothing was jumped to");
+}
+
+/// Notes what it reads, from now on.
+struct FromNow(Diary);
+
+impl Processor for FromNow {
+    fn declare(&mut self, to: &mut dyn Declare) {
+        to.input(0, &WORDS, Start::Latest);
+    }
+
+    async fn process(&mut self, _: &mut Context<'_>, record: &Record<'_>) -> Result<()> {
+        self.0.note(0, record.partition, record.offset);
+        Ok(())
+    }
+}
+
+#[test]
+fn latest_means_the_first_join_and_not_every_start() {
+    let mut world = World::new(Executor::new(1), &[("words", 1)]);
+    for number in 0..5 {
+        world.write("words", 0, "before", number);
+    }
+    let diary = world.diary.clone();
+    let start = |world: &mut World| {
+        let (diary, settings) = (diary.clone(), world.settings("a"));
+        world.start_app("a", settings, vec![factory(move || FromNow(diary.clone()))])
+    };
+    let first = start(&mut world);
+    world.drain(&first);
+    assert_eq!(world.stop(&first), Ok(()));
+    for number in 5..8 {
+        world.write("words", 0, "between", number);
+    }
+    let second = start(&mut world);
+    world.drain(&second);
+    assert_eq!(world.stop(&second), Ok(()));
+    assert_eq!(diary.offsets(0), [5, 6, 7]);
+}
