@@ -40,7 +40,7 @@ impl Running {
             board
                 .changes
                 .find(|version| (*version != known).then_some(()))
-                .await
+                .await;
         }
     }
 

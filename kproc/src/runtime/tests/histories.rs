@@ -72,7 +72,7 @@ fn history(seed: u64, fates: Fates, traced: bool) -> Traces {
                 let instance = world.start(slot);
                 up.insert(slot, instance);
             }
-            Some(instance) if fates == Fates::CleanStops || clock.random() % 3 == 0 => {
+            Some(instance) if fates == Fates::CleanStops || clock.random().is_multiple_of(3) => {
                 instance.running.shutdown(Duration::from_secs(20));
             }
             Some(_) => {

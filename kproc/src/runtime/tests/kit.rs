@@ -55,12 +55,12 @@ pub(super) type Whim = Arc<dyn Fn(&Record<'_>) -> Result<()> + Send + Sync>;
 
 /// Counts the records of each key, and sends each new count.
 pub(super) struct Count {
-    totals: Table<String, i64>,
-    instance: u64,
-    diary: Diary,
+    pub(super) totals: Table<String, i64>,
+    pub(super) instance: u64,
+    pub(super) diary: Diary,
     /// Where to wait in the middle of a record, now and then.
-    clock: Option<SimClock>,
-    whim: Option<Whim>,
+    pub(super) clock: Option<SimClock>,
+    pub(super) whim: Option<Whim>,
 }
 
 impl Processor for Count {
@@ -78,7 +78,7 @@ impl Processor for Count {
         let key = std::str::from_utf8(record.key.unwrap_or_default())?;
         let count = self.totals.get(key)?.unwrap_or_default() + 1;
         if let Some(clock) = &self.clock
-            && clock.random() % 4 == 0
+            && clock.random().is_multiple_of(4)
         {
             clock.point("in a handler").await;
         }
@@ -161,6 +161,11 @@ impl World {
         assert!(created.iter().all(std::result::Result::is_ok), "{created:?}");
     }
 
+    /// How long ago that was, virtually.
+    pub(super) fn since(&self, then: Duration) -> Duration {
+        self.clock().now().saturating_sub(then)
+    }
+
     pub(super) fn clock(&self) -> SimClock {
         self.executor.clock().clone()
     }
@@ -241,13 +246,23 @@ impl World {
 
     /// Waits for an instance to end by itself.
     pub(super) fn wait(&mut self, instance: &Instance) -> std::result::Result<(), RunError> {
-        let result = self
-            .executor
-            .run_until(instance.running.wait())
-            .expect("it hangs");
+        let result = self.finish(instance.running.wait());
         self.executor.settle();
         assert_eq!(self.executor.alive(instance.crew), 0, "something is left of it");
         result
+    }
+
+    /// The result of a future that needs no more than ten minutes.
+    pub(super) fn finish<T>(&mut self, future: impl Future<Output = T>) -> T {
+        let clock = self.clock();
+        let limit = clock.sleep_until(clock.now() + Duration::from_secs(600));
+        let limited = async {
+            tokio::select! { biased;
+                result = future => Some(result),
+                () = limit => None,
+            }
+        };
+        self.executor.run_until(limited).flatten().expect("it hangs")
     }
 
     /// Runs until that is so.
@@ -273,10 +288,7 @@ impl World {
     /// Stops an instance in good order.
     pub(super) fn stop(&mut self, instance: &Instance) -> std::result::Result<(), RunError> {
         instance.running.shutdown(Duration::from_secs(20));
-        let result = self
-            .executor
-            .run_until(instance.running.wait())
-            .expect("it hangs");
+        let result = self.finish(instance.running.wait());
         // Its last futures may end after the last word.
         self.executor.settle();
         assert_eq!(self.executor.alive(instance.crew), 0, "something is left of it");
@@ -285,10 +297,7 @@ impl World {
 
     /// Waits until everything is processed and committed.
     pub(super) fn drain(&mut self, instance: &Instance) {
-        self.executor
-            .run_until(instance.running.drained())
-            .expect("it hangs")
-            .unwrap();
+        self.finish(instance.running.drained()).unwrap();
     }
 
     /// Writes a record.
@@ -332,9 +341,9 @@ pub(super) fn append(cluster: &EmbeddedCluster, topic: &str, partition: u32, key
     cluster.append(&mut outbox).unwrap();
 }
 
-async fn read_all(reader: &mut dyn Reader, place: TopicPartition) -> Vec<(String, Option<i64>)> {
-    let end = reader.watermarks(place.clone()).await.unwrap().stable;
-    let mut at = Offset::ZERO;
+pub(super) async fn read_all(reader: &mut dyn Reader, place: TopicPartition) -> Vec<(String, Option<i64>)> {
+    let marks = reader.watermarks(place.clone()).await.unwrap();
+    let (mut at, end) = (marks.earliest, marks.stable);
     let mut rows = Vec::new();
     while at < end {
         let mut read = reader

@@ -1,9 +1,14 @@
 //! The runtime on the embedded cluster, under the seeded executor.
 
+mod draining;
+mod failing;
 mod histories;
 mod kit;
+mod rebalancing;
+mod restoring;
 mod starting;
 mod stopping;
+mod threads;
 
 use self::kit::*;
 use crate::{runtime::RunState, testing::exec::Executor};

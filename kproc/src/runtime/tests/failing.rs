@@ -1,0 +1,198 @@
+//! Handlers fail and panic, the cluster stops answering: nothing of it is silent, and nothing is lost.
+
+use std::{
+    collections::BTreeSet,
+    sync::{
+        Arc,
+        atomic::{AtomicU32, Ordering},
+    },
+    time::Duration,
+};
+
+use crate::{
+    Clock, Error, Offset, Policy, Record, Result, Retry,
+    runtime::{RunError, RunState},
+    testing::exec::Executor,
+};
+
+use super::kit::*;
+
+/// A world with ten records in each of four partitions.
+fn world(seed: u64) -> World {
+    let world = World::of_words(Executor::new(seed));
+    for number in 0..40 {
+        world.write(
+            "words",
+            number % 4,
+            &format!("p{}", number % 4),
+            i64::from(number),
+        );
+    }
+    world
+}
+
+fn is(record: &Record<'_>, partition: u32, offset: u64) -> bool {
+    (record.partition.get(), record.offset.get()) == (partition, offset)
+}
+
+/// Fails at one record.
+fn fails(how: fn() -> Result<()>) -> Whim {
+    Arc::new(move |record| if is(record, 2, 6) { how() } else { Ok(()) })
+}
+
+fn stops_with(how: fn() -> Result<()>, message: &str) {
+    let mut world = world(3);
+    let settings = world.settings("a");
+    let instance = world.start_with("a", settings, Some(fails(how)));
+    let error = world.wait(&instance).unwrap_err();
+    assert!(matches!(error, RunError::Task(_)), "{error:?}");
+    let text = error.to_string();
+    for part in ["processor `count`", "words[2]", "offset 6", message] {
+        assert!(text.contains(part), "{part}: {text}");
+    }
+    let status = instance.running.status();
+    assert_eq!((status.state, status.failure), (RunState::Failed, Some(error)));
+
+    // What was done before was committed, nothing of the record is left, and the next one begins there.
+    let again = world.start("a");
+    world.drain(&again);
+    assert_eq!(world.stop(&again), Ok(()));
+    for partition in 0..4 {
+        assert_eq!(
+            world.diary.offsets(partition),
+            (0..10).collect::<Vec<_>>(),
+            "partition {partition}"
+        );
+    }
+    let counts = world.last_values("counts", 4);
+    assert!(
+        counts.len() == 4 && counts.values().all(|count| *count == 10),
+        "{counts:?}"
+    );
+}
+
+#[test]
+fn g11_a_handler_that_fails_stops_the_application_at_its_record() {
+    stops_with(|| Err(Error::msg("no such word")), "no such word");
+}
+
+#[test]
+fn g11_a_handler_that_panics_stops_the_application_at_its_record() {
+    stops_with(|| panic!("out of words"), "out of words");
+}
+
+#[test]
+fn a_record_that_is_skipped_after_a_panic_is_passed_over_and_no_other() {
+    let mut world = world(5);
+    let mut settings = world.settings("a");
+    settings.task.policies.panic = Policy::Skip;
+    let instance = world.start_with("a", settings, Some(fails(|| panic!("out of words"))));
+    world.drain(&instance);
+    assert_eq!(world.stop(&instance), Ok(()));
+    let counts = world.last_values("counts", 4);
+    assert!(
+        counts["p2"] >= 9 && counts["p0"] == 10 && counts["p1"] == 10 && counts["p3"] == 10,
+        "{counts:?}"
+    );
+    let seen: BTreeSet<u64> = world.diary.offsets(2).into_iter().collect();
+    assert_eq!(seen, (0..10).filter(|offset| *offset != 6).collect());
+}
+
+#[test]
+fn a_record_that_is_tried_again_is_done_in_the_end_and_the_others_do_not_wait() {
+    let mut world = world(5);
+    let failures = Arc::new(AtomicU32::new(0));
+    let whim: Whim = {
+        let failures = failures.clone();
+        Arc::new(move |record| {
+            if is(record, 2, 6) && failures.fetch_add(1, Ordering::Relaxed) < 3 {
+                return Err(Error::msg("not yet"));
+            }
+            Ok(())
+        })
+    };
+    let mut settings = world.settings("a");
+    settings.task.policies.processing = Policy::Retry(Retry {
+        backoff: Duration::from_secs(2),
+        ..Retry::default()
+    });
+    let instance = world.start_with("a", settings, Some(whim));
+    world.until("the others are done", |world| world.diary.lines().len() == 36);
+    assert!(
+        world.clock().now() < Duration::from_secs(2),
+        "the others have waited"
+    );
+    world.drain(&instance);
+    assert_eq!(world.stop(&instance), Ok(()));
+    assert_eq!(failures.load(Ordering::Relaxed), 4);
+    let counts = world.last_values("counts", 4);
+    assert!(counts.values().all(|count| *count == 10), "{counts:?}");
+}
+
+#[test]
+fn a_cluster_that_does_not_answer_for_a_while_costs_nothing_but_time() {
+    for seed in 0..20 {
+        let mut world = world(seed);
+        let mut settings = world.settings("a");
+        settings.session_timeout = Duration::from_secs(600);
+        let instance = world.start_with("a", settings, None);
+        let some = 5 + (seed as usize * 3) % 30;
+        world.until("some are processed", |world| world.diary.lines().len() >= some);
+        instance.connection.sever();
+        // Longer than a request waits for its answer: its outcome is unknown then.
+        world.executor.advance(Duration::from_secs(40));
+        instance.connection.mend();
+        world.drain(&instance);
+        assert_eq!(world.stop(&instance), Ok(()), "seed {seed}");
+        for partition in 0..4 {
+            let seen: BTreeSet<u64> = world.diary.offsets(partition).into_iter().collect();
+            assert_eq!(seen, (0..10).collect(), "seed {seed}, partition {partition}");
+        }
+        let counts = world.last_values("counts", 4);
+        assert!(
+            counts.len() == 4 && counts.values().all(|count| *count >= 10),
+            "seed {seed}: {counts:?}"
+        );
+        assert_eq!(world.last_values(CHANGELOG, 4), counts, "seed {seed}");
+    }
+}
+
+#[test]
+fn an_output_that_the_cluster_refuses_stops_the_application_and_commits_nothing_of_the_task() {
+    // No topic for the counts.
+    let mut world = World::new(Executor::new(1), &[("words", 1)]);
+    world.write("words", 0, "k", 1);
+    let instance = world.start("a");
+    let error = world.wait(&instance).unwrap_err().to_string();
+    assert!(
+        error.contains("cannot write what the application sent") && error.contains("counts"),
+        "{error}"
+    );
+    assert_eq!(world.diary.offsets(0), [0]);
+    world.create("counts", 1, &[]);
+    let again = world.start("a");
+    world.drain(&again);
+    assert_eq!(world.stop(&again), Ok(()));
+    assert_eq!(world.diary.offsets(0), [0, 0], "it was not committed");
+    assert_eq!(world.read("counts", 0), [("k".to_owned(), Some(1))]);
+    let _ = Offset::ZERO;
+}
+
+#[test]
+fn a_factory_that_panics_is_told() {
+    let mut world = world(1);
+    let settings = world.settings("a");
+    let made = AtomicU32::new(0);
+    let counter = world.counter(1, None);
+    let factory: crate::topology::Factory = Arc::new(move || {
+        // The first is made to read its declaration.
+        assert!(made.fetch_add(1, Ordering::Relaxed) == 0, "no more of these");
+        counter()
+    });
+    let instance = world.start_app("a", settings, vec![factory]);
+    let error = world.wait(&instance).unwrap_err();
+    assert!(
+        matches!(&error, RunError::Panic { message, .. } if message.contains("no more")),
+        "{error}"
+    );
+}

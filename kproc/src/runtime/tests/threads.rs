@@ -1,0 +1,160 @@
+//! The same code as production runs it: threads, their tokio runtimes, the operating system's clock.
+
+use std::{collections::BTreeMap, sync::Arc, time::Duration};
+
+use crate::{
+    Partition, SystemClock, Table, TopicPartition,
+    cluster::{
+        Cluster, Isolation, NewTopic,
+        embedded::{EmbeddedCluster, EmbeddedOptions, RealDriver},
+    },
+    runtime::{Plan, RunState, Running, Settings, TaskPhase, Threads, block_on, start},
+    topology::{Topology, factory},
+};
+
+use super::kit::{APP, CHANGELOG, Count, Diary, append, read_all};
+
+struct Real {
+    clock: Arc<SystemClock>,
+    cluster: EmbeddedCluster,
+    directory: tempfile::TempDir,
+    diary: Diary,
+}
+
+impl Real {
+    fn new() -> Self {
+        let clock = Arc::new(SystemClock::new());
+        let driver = RealDriver::new(clock.clone()).unwrap();
+        let cluster = EmbeddedCluster::new(
+            driver,
+            EmbeddedOptions {
+                auto_create: None,
+                ..EmbeddedOptions::default()
+            },
+        );
+        let topic = |name: &str| NewTopic {
+            name: name.into(),
+            partitions: 4,
+            config: vec![],
+        };
+        let mut admin = cluster.connect().admin().unwrap();
+        block_on(admin.create(vec![topic("words"), topic("counts")])).unwrap();
+        Self {
+            clock,
+            cluster,
+            directory: tempfile::tempdir().unwrap(),
+            diary: Diary::default(),
+        }
+    }
+
+    fn start(&self) -> Running {
+        let diary = self.diary.clone();
+        let count = factory(move || Count {
+            totals: Table::default(),
+            instance: 1,
+            diary: diary.clone(),
+            clock: None,
+            whim: None,
+        });
+        let mut settings = Settings::new(self.directory.path());
+        settings.threads = 2;
+        settings.commit_interval = Duration::from_millis(20);
+        let topology = Arc::new(Topology::build(APP, vec![count], BTreeMap::new()).unwrap());
+        let plan = Plan { topology, settings };
+        start(
+            plan,
+            self.cluster.connect(),
+            self.clock.clone(),
+            &(Arc::new(Threads) as _),
+        )
+        .unwrap()
+    }
+
+    fn last_values(&self, topic: &str) -> BTreeMap<String, i64> {
+        let mut reader = self.cluster.connect().reader(Isolation::ReadCommitted).unwrap();
+        let places = (0..4).map(|partition| TopicPartition::new(topic, Partition::new(partition)));
+        let rows = places.flat_map(|place| block_on(read_all(&mut *reader, place)));
+        rows.map(|(key, value)| (key, value.unwrap())).collect()
+    }
+}
+
+#[test]
+fn two_workers_share_four_partitions_and_go_on_after_a_restart() {
+    let real = Real::new();
+    for number in 0..2000_u32 {
+        append(
+            &real.cluster,
+            "words",
+            number % 4,
+            &format!("k{}", number % 40),
+            i64::from(number),
+        );
+    }
+    let first = real.start();
+    block_on(first.drained()).unwrap();
+    let workers = first.status().tasks.into_iter().map(|task| match task.phase {
+        TaskPhase::Running { worker } => worker,
+        TaskPhase::Restoring { .. } => panic!("it has processed records"),
+    });
+    assert_eq!(
+        workers.filter(|worker| *worker == 0).count(),
+        2,
+        "tasks are spread over the workers"
+    );
+    first.shutdown(Duration::from_secs(10));
+    assert_eq!(first.wait_blocking(), Ok(()));
+    assert_eq!(first.status().state, RunState::Stopped);
+
+    for number in 2000..4000_u32 {
+        append(
+            &real.cluster,
+            "words",
+            number % 4,
+            &format!("k{}", number % 40),
+            i64::from(number),
+        );
+    }
+    let second = real.start();
+    block_on(second.drained()).unwrap();
+    second.shutdown(Duration::from_secs(10));
+    assert_eq!(second.wait_blocking(), Ok(()));
+
+    let counts = real.last_values("counts");
+    assert!(
+        counts.len() == 40 && counts.values().all(|count| *count == 100),
+        "{counts:?}"
+    );
+    assert_eq!(real.last_values(CHANGELOG), counts);
+    for partition in 0..4 {
+        assert_eq!(
+            real.diary.offsets(partition),
+            (0..1000).collect::<Vec<_>>(),
+            "each once, in order"
+        );
+    }
+}
+
+#[test]
+fn g04_a_handle_in_a_tokio_program_does_not_stall_it() {
+    let real = Real::new();
+    append(&real.cluster, "words", 0, "k", 1);
+    let running = real.start();
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_time()
+        .build()
+        .unwrap();
+    runtime.block_on(async {
+        // Spawned, so the futures must be `Send`.
+        let drained = tokio::spawn(running.drained());
+        drained.await.unwrap().unwrap();
+        running.shutdown(Duration::from_secs(10));
+        let waiting = tokio::spawn(running.wait());
+        let mut ticks = 0;
+        while !waiting.is_finished() {
+            ticks += 1;
+            tokio::time::sleep(Duration::from_millis(1)).await;
+        }
+        assert_eq!(waiting.await.unwrap(), Ok(()));
+        assert!(ticks > 0, "the runtime went on");
+    });
+}
