@@ -84,6 +84,11 @@ impl Running {
         })
     }
 
+    /// Whether no task is at anything. (One whose handler waits is.)
+    pub(crate) fn is_idle(&self) -> bool {
+        self.supervisor.board.all_idle()
+    }
+
     /// Asks for a commit of all that was done. Returns at once.
     pub(crate) fn commit(&self) {
         // An instance that has ended has committed what it could.

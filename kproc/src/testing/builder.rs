@@ -1,6 +1,6 @@
 //! What a test says before its application starts.
 
-use std::{collections::BTreeMap, sync::Arc};
+use std::{collections::BTreeMap, sync::Arc, time::Duration};
 
 use crate::{App, Topic, codec::Codec, record::Timestamp};
 
@@ -11,6 +11,7 @@ pub struct TestDriverBuilder {
     pub(super) seed: u64,
     pub(super) partitions: Partitions,
     pub(super) wall_time: Timestamp,
+    pub(super) patience: Duration,
 }
 
 /// How many partitions topics have, by their names in the program.
@@ -38,6 +39,7 @@ impl TestDriverBuilder {
                 special: BTreeMap::new(),
             },
             wall_time: BEGINNING,
+            patience: Duration::from_secs(10),
         }
     }
 
@@ -64,6 +66,13 @@ impl TestDriverBuilder {
     /// What the wall clock shows in the beginning: 2000-01-01T00:00:00Z if nothing is said.
     pub fn wall_time(mut self, wall_time: Timestamp) -> Self {
         self.wall_time = wall_time;
+        self
+    }
+
+    /// How long, in real time, handlers may wait for something outside, such as a socket, before the driver gives
+    /// up. Ten seconds if nothing is said.
+    pub fn patience(mut self, patience: Duration) -> Self {
+        self.patience = patience;
         self
     }
 }

@@ -8,7 +8,7 @@ use kproc_store::codec::{Codec, Own};
 
 use super::{
     DriverError, Fired, Received, TestDriverBuilder, TestMessage, builder::Partitions, client::Client,
-    exec::Executor, instance::Instance,
+    instance::Instance, stage::Stage,
 };
 use crate::{
     App, Processor, Topic,
@@ -34,7 +34,7 @@ pub struct TestDriver {
     /// Tasks that the test is looking into. First, for they go before the environments they read.
     pub(super) lent: Vec<Lent>,
     pub(super) instance: Option<Instance>,
-    pub(super) executor: Executor,
+    pub(super) stage: Stage,
     /// How many instances there have been.
     pub(super) instances: u64,
     pub(super) cluster: EmbeddedCluster,
@@ -107,7 +107,7 @@ impl TestDriver {
     /// Writes a record to a topic of this name in the program.
     pub(super) fn write(&mut self, topic: &str, record: &RawRecord<'_>) -> Result<(), DriverError> {
         let topic = self.topology.bound(topic);
-        self.client.write(&mut self.executor, &topic, record)
+        self.client.write(&mut self.stage.executor, &topic, record)
     }
 
     // Records out.
@@ -144,28 +144,27 @@ impl TestDriver {
             return Err(failure);
         }
         let topic = self.topology.bound(topic.name());
-        self.client.receive(&mut self.executor, &topic)
+        self.client.receive(&mut self.stage.executor, &topic)
     }
 
     // Time.
 
     /// What the wall clock shows.
     pub fn wall_time(&self) -> Timestamp {
-        self.executor.clock().wall()
+        self.stage.executor.clock().wall()
     }
 
     /// Lets time pass for a running application: timers fire when they are due, commits and retries happen when
     /// it is time for them.
     pub fn advance_wall_clock(&mut self, by: Duration) -> Result<(), DriverError> {
         self.settle()?;
-        self.executor.advance(by);
-        self.check()
+        self.run(by)
     }
 
     /// Lets time pass while nothing runs, as when a laptop sleeps. Afterwards each timer that is due fires once.
     pub fn suspend(&mut self, by: Duration) -> Result<(), DriverError> {
         self.settle()?;
-        self.executor.jump(by);
+        self.stage.executor.jump(by);
         self.settle()
     }
 
@@ -255,7 +254,7 @@ impl TestDriver {
             return Err(DriverError::NotRunning);
         };
         let mut lent = instance.lend();
-        self.executor.advance(Duration::ZERO);
+        self.stage.executor.settle();
         self.lent = std::iter::from_fn(|| lent.try_recv().ok()).collect();
         self.check()
     }

@@ -7,6 +7,7 @@ use super::{
     client::Client,
     exec::{Crew, Executor},
     instance::{Instance, World},
+    stage::{Stage, StillWaiting},
 };
 use crate::{
     App,
@@ -39,7 +40,7 @@ impl TestDriverBuilder {
         let mut driver = TestDriver {
             lent: Vec::new(),
             instance: None,
-            executor,
+            stage: Stage::new(executor, self.patience).map_err(DriverError::System)?,
             instances: 0,
             client: Client::connect(&cluster)?,
             cluster,
@@ -49,7 +50,7 @@ impl TestDriverBuilder {
             fired: FiredLog::default(),
             timestamp: None,
             told: false,
-            state_dir: tempfile::tempdir().map_err(DriverError::StateDir)?,
+            state_dir: tempfile::tempdir().map_err(DriverError::System)?,
         };
         driver.make_topics()?;
         driver.start()?;
@@ -69,7 +70,11 @@ impl TestDriver {
         let mut topics = Vec::new();
         for name in names {
             let topic = self.topology.bound(&name);
-            if self.client.partitions(&mut self.executor, &topic)?.is_none() {
+            if self
+                .client
+                .partitions(&mut self.stage.executor, &topic)?
+                .is_none()
+            {
                 topics.push(NewTopic {
                     name: topic,
                     partitions: self.partitions.of(&name),
@@ -77,7 +82,7 @@ impl TestDriver {
                 });
             }
         }
-        self.client.create(&mut self.executor, topics)
+        self.client.create(&mut self.stage.executor, topics)
     }
 
     /// Makes the changelogs that there were not before.
@@ -85,14 +90,14 @@ impl TestDriver {
         let before: BTreeSet<Arc<str>> = changelogs(before).map(|(topic, _)| topic).collect();
         let mut topics = Vec::new();
         for (name, input) in changelogs(&self.topology).filter(|(topic, _)| !before.contains(topic)) {
-            let partitions = self.client.partitions(&mut self.executor, &input)?;
+            let partitions = self.client.partitions(&mut self.stage.executor, &input)?;
             topics.push(NewTopic {
                 name,
                 partitions: partitions.unwrap_or(1),
                 config: vec![("cleanup.policy".to_owned(), "compact".to_owned())],
             });
         }
-        self.client.create(&mut self.executor, topics)
+        self.client.create(&mut self.stage.executor, topics)
     }
 
     /// Commits what was done, as happens anyway when the commit interval has passed.
@@ -112,7 +117,7 @@ impl TestDriver {
         let Some(instance) = self.instance.take() else {
             return Ok(());
         };
-        match instance.stop(&mut self.executor) {
+        match instance.stop(&mut self.stage) {
             // A failure that was told already does not make the stop fail.
             Err(error) if !told => Err(DriverError::Failed(error)),
             _ => Ok(()),
@@ -136,10 +141,12 @@ impl TestDriver {
         plan.settings.task.fired = Some(self.fired.clone());
         self.told = false;
         self.instances += 1;
-        let instance = Instance::start(&self.executor, &self.cluster, plan, Crew(self.instances));
+        let instance = Instance::start(&self.stage.executor, &self.cluster, plan, Crew(self.instances));
         let instance = self.instance.insert(instance.map_err(DriverError::Failed)?);
-        instance.settle_in(&mut self.executor);
-        self.settle()
+        match instance.settle_in(&mut self.stage) {
+            Ok(()) => self.settle(),
+            Err(StillWaiting(patience)) => Err(DriverError::Waiting(patience)),
+        }
     }
 
     /// Starts another version of the application, on the same cluster and the same state; before, the changelogs
@@ -165,7 +172,7 @@ impl TestDriver {
         // What fails here fails again after the crash, or never happened.
         drop(self.settle());
         if let Some(instance) = self.instance.take() {
-            instance.crash(&mut self.executor);
+            instance.crash(&mut self.stage.executor);
         }
         self.start()
     }
@@ -183,7 +190,7 @@ impl TestDriver {
             }
             Ok(())
         };
-        wipe().map_err(DriverError::StateDir)
+        wipe().map_err(DriverError::System)
     }
 
     /// Runs the application until nothing more can happen at the present time.
@@ -192,8 +199,15 @@ impl TestDriver {
             // A worker that has ended meanwhile needs it no more.
             drop(home.send(task));
         }
-        self.executor.advance(Duration::ZERO);
-        self.check()
+        self.run(Duration::ZERO)
+    }
+
+    /// Runs everything that happens in the next `by` of virtual time.
+    pub(super) fn run(&mut self, by: Duration) -> Result<(), DriverError> {
+        let instance = self.instance.as_ref();
+        let ran = self.stage.run(by, || instance.is_some_and(Instance::waits));
+        self.check()?;
+        ran.map_err(|StillWaiting(patience)| DriverError::Waiting(patience))
     }
 
     /// Whether the application has failed.

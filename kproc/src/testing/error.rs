@@ -1,5 +1,7 @@
 //! What a driver's calls fail with.
 
+use std::time::Duration;
+
 use kproc_store::codec::{DecodeError, EncodeError};
 
 use crate::{
@@ -17,6 +19,13 @@ pub enum DriverError {
     /// Every further call tells it again, until the application is started again.
     #[error(transparent)]
     Failed(RunError),
+    /// A handler waits for something outside, such as a socket, and virtual time cannot go on without it.
+    #[error(
+        "a handler has been waiting for {} of real time for something outside the test, and goes on waiting: give \
+         the processor a stand-in through its factory, or the driver more `patience`",
+        humantime::format_duration(*.0)
+    )]
+    Waiting(Duration),
     /// The application was stopped by the test.
     #[error("the application is stopped")]
     NotRunning,
@@ -53,9 +62,9 @@ pub enum DriverError {
         /// `key` or `value`.
         part: &'static str,
     },
-    /// The application's state directory cannot be made, or not be wiped.
-    #[error("state directory of the test: {0}")]
-    StateDir(std::io::Error),
+    /// The operating system refused something: a directory for state, a tokio runtime for handlers.
+    #[error("the test driver needs a temporary directory and a tokio runtime: {0}")]
+    System(std::io::Error),
     /// The embedded cluster refused.
     #[error("embedded cluster: {0}")]
     Cluster(#[from] ClusterError),

@@ -8,7 +8,7 @@ use std::{
     collections::BTreeMap,
     future::Future,
     pin::{Pin, pin},
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError},
     task::{Context, Poll, Wake, Waker},
     time::Duration,
 };
@@ -70,13 +70,19 @@ impl Shared {
 /// The clock of a simulation, and the way to spawn into it. Cheap to clone.
 #[derive(Clone)]
 pub(crate) struct SimClock {
-    shared: Arc<Mutex<Shared>>,
+    core: Arc<Core>,
+}
+
+struct Core {
+    shared: Mutex<Shared>,
+    /// Something outside has woken a future.
+    woken: Condvar,
 }
 
 impl SimClock {
     fn lock(&self) -> MutexGuard<'_, Shared> {
         // Nothing is done under the lock that could leave it half done.
-        self.shared.lock().unwrap_or_else(PoisonError::into_inner)
+        self.core.shared.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Runs `job` at `due`, as if from outside: it belongs to no crew and survives all of them.
@@ -193,6 +199,7 @@ impl Wake for Handle {
         let mut shared = self.clock.lock();
         if !shared.ready.contains(&self.number) {
             shared.ready.push(self.number);
+            self.clock.core.woken.notify_all();
         }
     }
 }
@@ -226,7 +233,10 @@ impl Executor {
             trace: None,
         };
         let clock = SimClock {
-            shared: Arc::new(Mutex::new(shared)),
+            core: Arc::new(Core {
+                shared: Mutex::new(shared),
+                woken: Condvar::new(),
+            }),
         };
         Self {
             clock,
@@ -360,12 +370,8 @@ impl Executor {
         true
     }
 
-    /// One step: polls a woken future, or else lets time jump to the next timer, `until` at most. False:
-    /// nothing can happen (before `until`) any more.
-    fn step_until(&mut self, until: Duration) -> bool {
-        if self.step_ready() {
-            return true;
-        }
+    /// Lets time go on to the next timer, `until` at most. False: there is none before that.
+    pub(crate) fn tick(&mut self, until: Duration) -> bool {
         let due = {
             let mut shared = self.clock.lock();
             match shared.timers.first_key_value() {
@@ -383,6 +389,20 @@ impl Executor {
             Due::Job(job) => job(),
         }
         true
+    }
+
+    /// One step: polls a woken future, or else lets time jump to the next timer, `until` at most. False:
+    /// nothing can happen (before `until`) any more.
+    fn step_until(&mut self, until: Duration) -> bool {
+        self.step_ready() || self.tick(until)
+    }
+
+    /// Waits, in real time, until something outside wakes a future. False: nothing did.
+    pub(crate) fn wait_for_outside(&self, at_most: Duration) -> bool {
+        let shared = self.clock.lock();
+        let nothing = |shared: &mut Shared| shared.ready.is_empty() && shared.seeds.is_empty();
+        let waited = self.clock.core.woken.wait_timeout_while(shared, at_most, nothing);
+        !waited.unwrap_or_else(PoisonError::into_inner).1.timed_out()
     }
 
     /// One step: polls a woken future, or else lets time jump to the next timer. False: nothing can happen any

@@ -7,6 +7,7 @@ use tokio::sync::mpsc::{UnboundedReceiver, unbounded_channel};
 use super::{
     exec::{Crew, Executor, SimClock},
     sim::SimSpawner,
+    stage::{Stage, StillWaiting},
 };
 use crate::{
     clock::{BoxFuture, Clock},
@@ -92,23 +93,30 @@ impl Instance {
         self.running.status()
     }
 
+    /// Whether a handler is waiting for something, once nothing more can happen at the present time.
+    pub(super) fn waits(&self) -> bool {
+        !self.running.is_idle()
+    }
+
     /// Lets it begin, and bring its tasks up to date.
-    pub(super) fn settle_in(&self, executor: &mut Executor) {
+    pub(super) fn settle_in(&self, stage: &mut Stage) -> Result<(), StillWaiting> {
         // Nothing of this takes time, unless something has to be tried again.
-        let patience = executor.clock().now() + Duration::from_secs(300);
-        executor.advance(Duration::ZERO);
+        let patience = stage.executor.clock().now() + Duration::from_secs(300);
+        stage.run(Duration::ZERO, || self.waits())?;
         while matches!(self.status().state, RunState::Starting | RunState::Restoring)
-            && executor.clock().now() < patience
+            && stage.executor.clock().now() < patience
         {
-            executor.advance(Duration::from_millis(10));
+            stage.run(Duration::from_millis(10), || self.waits())?;
         }
+        Ok(())
     }
 
     /// Stops it in good order.
-    pub(super) fn stop(self, executor: &mut Executor) -> Result<(), RunError> {
+    pub(super) fn stop(self, stage: &mut Stage) -> Result<(), RunError> {
         self.running.shutdown(self.stop_deadline);
-        // It ends by its deadline at the latest, so this comes to an end.
-        let outcome = executor.run_until(self.running.wait());
+        // A handler that still waits after this is abandoned when the deadline has passed.
+        drop(stage.run(Duration::ZERO, || self.waits()));
+        let outcome = stage.run_until(self.running.wait());
         outcome.unwrap_or(Err(RunError::Stopped))
     }
 

@@ -16,6 +16,7 @@ mod message;
 mod received;
 #[allow(dead_code, reason = "the simulator uses what the test driver does not")]
 pub(crate) mod sim;
+mod stage;
 
 pub use builder::TestDriverBuilder;
 pub use driver::TestDriver;
