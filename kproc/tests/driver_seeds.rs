@@ -86,11 +86,8 @@ fn run(seed: u64, between: Between) -> Result<Outcome> {
     let sent = driver.receive_all(&COUNTS)?;
     let mut counted = BTreeMap::new();
     for partition in 0..PARTITIONS {
-        for entry in driver
-            .processor_in::<Count>(Partition::new(partition))
-            .counts
-            .iter()
-        {
+        let count = driver.processor_in::<Count>(Partition::new(partition));
+        for entry in &count.counts {
             let (word, count) = entry?;
             let twice = counted.insert(word.to_owned(), count);
             assert_eq!(twice, None, "{word} is in two partitions");

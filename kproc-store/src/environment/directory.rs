@@ -19,14 +19,19 @@ pub(super) fn device(directory: &Path) -> io::Result<u64> {
     Ok(fs::metadata(directory)?.dev())
 }
 
-/// Writes a file whole or not at all; it is on the disk when this returns.
-pub(super) fn write_durably(directory: &Path, name: &str, bytes: &[u8]) -> io::Result<()> {
+/// Writes a file whole or not at all. If `durable`, it is on the disk when this returns.
+pub(super) fn write(directory: &Path, name: &str, bytes: &[u8], durable: bool) -> io::Result<()> {
     let new = directory.join(format!("{name}.new"));
     let mut file = File::create(&new)?;
     file.write_all(bytes)?;
-    file.sync_all()?;
+    if durable {
+        file.sync_all()?;
+    }
     fs::rename(&new, directory.join(name))?;
-    File::open(directory)?.sync_all()
+    if durable {
+        File::open(directory)?.sync_all()?;
+    }
+    Ok(())
 }
 
 pub(super) fn remove_if_there(path: &Path) -> io::Result<()> {

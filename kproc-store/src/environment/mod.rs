@@ -292,9 +292,15 @@ impl Environment {
             lmdb,
             directory,
             mut sidecar,
+            options,
             lock,
             ..
         } = inner;
+        if options.temporary {
+            // It stays marked as written under this boot.
+            drop((lmdb, lock));
+            return Ok(());
+        }
         lmdb.env
             .force_sync()
             .map_err(|error| StoreError::lmdb(&directory, "syncing", &error))?;
@@ -302,7 +308,7 @@ impl Environment {
         drop(lmdb);
         sidecar.clean = true;
         sidecar
-            .write(&directory)
+            .write(&directory, true)
             .map_err(|error| StoreError::io(&directory, format!("its sidecar: {error}")))?;
         drop(lock);
         Ok(())

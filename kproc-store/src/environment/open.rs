@@ -69,7 +69,11 @@ pub(super) fn open(
     };
     let reason = match judged {
         Verdict::Good(before) => {
-            dirty.write(directory).map_err(io("writing its sidecar"))?;
+            // One that says "clean" must not come back after a restart of the machine.
+            let durable = !options.temporary || before.clean;
+            dirty
+                .write(directory, durable)
+                .map_err(io("writing its sidecar"))?;
             match start(directory, stores, options, Some(now)) {
                 Ok(started) => {
                     let environment = finish(started);
@@ -81,7 +85,9 @@ pub(super) fn open(
                 Err(Failure::Bad(reason)) => Some(reason),
                 Err(Failure::Error(error)) => {
                     // It fails before anything is written: what was clean still is.
-                    before.write(directory).map_err(io("writing its sidecar"))?;
+                    before
+                        .write(directory, durable)
+                        .map_err(io("writing its sidecar"))?;
                     return Err(error);
                 }
             }
@@ -97,7 +103,9 @@ pub(super) fn open(
         _ => None,
     };
     directory::remove_data(directory).map_err(io("removing the old files"))?;
-    dirty.write(directory).map_err(io("writing its sidecar"))?;
+    dirty
+        .write(directory, !options.temporary || reason.is_some())
+        .map_err(io("writing its sidecar"))?;
     let started = match start(directory, stores, options, None) {
         Ok(started) => started,
         Err(Failure::Error(error)) => return Err(error),

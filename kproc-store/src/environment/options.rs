@@ -14,6 +14,9 @@ pub struct EnvironmentOptions {
     pub max_map_size: usize,
     /// Sync every commit to the disk, so that the state survives power loss without a rebuild.
     pub sync: bool,
+    /// The state need not outlive the machine's run, as in tests: never wait for the disk. What is left behind is
+    /// trusted until the machine restarts, and then rebuilt.
+    pub temporary: bool,
     /// Keep a CRC32C with every value and check it when the value is read. Decided when the environment is
     /// made; later it stays as it is.
     pub checksum: bool,
@@ -30,6 +33,7 @@ impl Default for EnvironmentOptions {
             map_size: if usize::BITS >= 64 { 64 << 30 } else { 64 << 20 },
             max_map_size: if usize::BITS >= 64 { 1 << 40 } else { 512 << 20 },
             sync: false,
+            temporary: false,
             checksum: false,
             max_value_bytes: 1 << 20,
             tombstone_retention: Duration::from_secs(24 * 3600),

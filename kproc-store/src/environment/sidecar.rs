@@ -71,10 +71,11 @@ impl Sidecar {
         })
     }
 
-    /// Writes it, durably: it is on the disk when this returns.
-    pub(crate) fn write(&self, directory: &Path) -> io::Result<()> {
+    /// Writes it. If `durable`, it is on the disk when this returns; else a restart of the machine may take it
+    /// away, or back.
+    pub(crate) fn write(&self, directory: &Path, durable: bool) -> io::Result<()> {
         let text = serde_json::to_vec(self).map_err(io::Error::other)?;
-        directory::write_durably(directory, FILE, &text)
+        directory::write(directory, FILE, &text, durable)
     }
 
     pub(crate) fn remove(directory: &Path) -> io::Result<()> {
@@ -155,7 +156,7 @@ mod tests {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path();
         assert_eq!(Sidecar::read(path).unwrap(), Found::Missing);
-        sidecar().write(path).unwrap();
+        sidecar().write(path, true).unwrap();
         assert_eq!(Sidecar::read(path).unwrap(), Found::Sidecar(sidecar()));
         fs::write(path.join(FILE), r#"{"format":9,"anything":"else"}"#).unwrap();
         assert_eq!(Sidecar::read(path).unwrap(), Found::Newer(9));

@@ -12,4 +12,5 @@ mod opening;
 mod readers;
 mod sizes;
 mod table;
+mod temporary;
 mod undo;

@@ -138,6 +138,7 @@ impl TestDriver {
         plan.settings.threads = WORKERS;
         // Nothing but a crash ends a session here, and then nobody shall have to wait.
         plan.settings.session_timeout = Duration::ZERO;
+        plan.settings.store.temporary = true;
         plan.settings.task.fired = Some(self.fired.clone());
         self.told = false;
         self.instances += 1;

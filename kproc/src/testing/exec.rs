@@ -41,6 +41,8 @@ struct Shared {
     timers: BTreeMap<(Duration, u64), Due>,
     /// Woken, each once, in the order of waking.
     ready: Vec<u64>,
+    /// Whether somebody waits until something outside wakes a future.
+    waiting: bool,
     /// Spawned, not yet made.
     seeds: Vec<(Crew, Seed)>,
     trace: Option<Vec<u8>>,
@@ -199,7 +201,9 @@ impl Wake for Handle {
         let mut shared = self.clock.lock();
         if !shared.ready.contains(&self.number) {
             shared.ready.push(self.number);
-            self.clock.core.woken.notify_all();
+            if shared.waiting {
+                self.clock.core.woken.notify_all();
+            }
         }
     }
 }
@@ -229,6 +233,7 @@ impl Executor {
             sequence: 0,
             timers: BTreeMap::new(),
             ready: Vec::new(),
+            waiting: false,
             seeds: Vec::new(),
             trace: None,
         };
@@ -399,10 +404,13 @@ impl Executor {
 
     /// Waits, in real time, until something outside wakes a future. False: nothing did.
     pub(crate) fn wait_for_outside(&self, at_most: Duration) -> bool {
-        let shared = self.clock.lock();
-        let nothing = |shared: &mut Shared| shared.ready.is_empty() && shared.seeds.is_empty();
+        let mut shared = self.clock.lock();
+        shared.waiting = true;
+        let nothing = |shared: &mut Shared| shared.ready.is_empty();
         let waited = self.clock.core.woken.wait_timeout_while(shared, at_most, nothing);
-        !waited.unwrap_or_else(PoisonError::into_inner).1.timed_out()
+        let (mut shared, waited) = waited.unwrap_or_else(PoisonError::into_inner);
+        shared.waiting = false;
+        !waited.timed_out()
     }
 
     /// One step: polls a woken future, or else lets time jump to the next timer. False: nothing can happen any
