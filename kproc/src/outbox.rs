@@ -11,7 +11,7 @@ pub(crate) use self::bindings::Bindings;
 use self::topics::Topics;
 use crate::{
     record::{Headers, Partition, Timestamp, encode_header},
-    topic::{AnyTopic, Topic},
+    topic::Topic,
 };
 
 /// A topic of an [`Outbox`], by number.
@@ -200,7 +200,8 @@ impl Outbox {
     }
 
     /// The topics that were ever sent to, with their text forms.
-    pub(crate) fn topics(&self) -> impl Iterator<Item = &AnyTopic> {
+    #[cfg(test)]
+    pub(crate) fn topics(&self) -> impl Iterator<Item = &crate::topic::AnyTopic> {
         self.topics.typed()
     }
 

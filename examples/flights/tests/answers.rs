@@ -4,7 +4,7 @@ mod common;
 
 use std::{collections::BTreeMap, fs, path::Path, process::Command};
 
-use common::{aircraft_totals, assert_same, hourly_delays};
+use common::{aircraft_totals, assert_same, flights_without_aircraft, hourly_delays};
 use serde::{Deserialize, de::DeserializeOwned};
 
 #[derive(Deserialize)]
@@ -42,6 +42,10 @@ fn check(partitions: &str, threads: &str) {
     assert!(output.status.success(), "{err}");
     assert_same(&last_values(&path("hourly-delays")), &hourly_delays());
     assert_same(&last_values(&path("aircraft-totals")), &aircraft_totals());
+    assert_same(
+        &last_values(&path("without_aircraft")),
+        &flights_without_aircraft(),
+    );
     // The summary, with figures that are in the answers, too.
     assert!(
         out.contains("LGA 2013-04-19T23:00:00Z   3546 min in all"),

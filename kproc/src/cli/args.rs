@@ -23,6 +23,11 @@ const RUN_FLAGS: [&str; 7] = [
 /// What the command line asks for.
 pub(crate) enum Action {
     Run(RunArgs),
+    Show(Show),
+}
+
+/// Something to be shown, without running anything.
+pub(crate) enum Show {
     Topology,
     Topics,
     StateList,
@@ -235,20 +240,20 @@ pub(crate) fn parse(
     }
     let text =
         |matches: &ArgMatches, name: &str| matches.get_one::<String>(name).cloned().unwrap_or_default();
-    let action = match (name, inner.subcommand()) {
-        ("topology", _) => Action::Topology,
-        ("topics", _) => Action::Topics,
-        (_, Some(("get", get))) => Action::StateGet {
+    let show = match (name, inner.subcommand()) {
+        ("topology", _) => Show::Topology,
+        ("topics", _) => Show::Topics,
+        (_, Some(("get", get))) => Show::StateGet {
             store: text(get, "store"),
             key: text(get, "key"),
         },
-        (_, Some(("scan", scan))) => Action::StateScan {
+        (_, Some(("scan", scan))) => Show::StateScan {
             store: text(scan, "store"),
             limit: scan.get_one("limit").copied(),
         },
-        _ => Action::StateList,
+        _ => Show::StateList,
     };
-    Ok((action, matches))
+    Ok((Action::Show(show), matches))
 }
 
 /// What `run` was asked for by flags before and after the word `run`.

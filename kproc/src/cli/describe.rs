@@ -175,7 +175,7 @@ fn readers(topology: &Topology, topic: &str) -> String {
 }
 
 /// Rows in columns; the first row is their head.
-fn table<const N: usize>(rows: &[[String; N]]) -> String {
+pub(crate) fn table<const N: usize>(rows: &[[String; N]]) -> String {
     let mut out = String::new();
     let width = |column: usize| {
         rows.iter()

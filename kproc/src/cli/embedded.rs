@@ -39,10 +39,7 @@ pub(crate) fn run(mut app: App, settings: &Settings, args: &RunArgs) -> Result<(
     } else {
         feed_files(&topology.declared_topics(), args, settings.partitions)?
     };
-    if !args.state_dumps.is_empty() {
-        return Err(Failure::usage("`--dump-state` is not in this build yet"));
-    }
-    let dumps = Dump::open_all(&args.dumps)?;
+    let dumps = Dump::open_all(&topology, args)?;
     let to_stdout = dumps.iter().any(Dump::is_stdout);
 
     let temporary;
@@ -64,7 +61,7 @@ pub(crate) fn run(mut app: App, settings: &Settings, args: &RunArgs) -> Result<(
         let postponed = session.feed(feed).await?;
         let results = session.work().await?;
         for dump in dumps {
-            dump.write(&*session.cluster, &session.plan.topology).await?;
+            dump.write(&*session.cluster, &session.plan).await?;
         }
         if let Some(summary) = summary.flatten() {
             let text = summary(&results)

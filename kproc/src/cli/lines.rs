@@ -4,7 +4,7 @@ use serde::{Deserialize, Deserializer, Serialize};
 
 use crate::{
     Headers, Partition, Record, Timestamp,
-    codec::Text,
+    codec::{EncodeError, Text},
     topic::{AnyTopic, TextCodec},
 };
 
@@ -125,10 +125,13 @@ impl FedRecord {
         Ok(Self {
             partition: line.partition.map(Partition::new),
             timestamp: line.timestamp.map(|moment| moment.timestamp()).transpose()?,
-            key: line.key.map(|key| encode(topic.key, &key, "key")).transpose()?,
+            key: line
+                .key
+                .map(|key| encode(topic.key.from_text, &key).map_err(|what| format!("key: {what}")))
+                .transpose()?,
             value: line
                 .value
-                .map(|value| encode(topic.value, &value, "value"))
+                .map(|value| encode(topic.value.from_text, &value).map_err(|what| format!("value: {what}")))
                 .transpose()?,
             headers,
         })
@@ -137,7 +140,7 @@ impl FedRecord {
     /// Reads a line of plain text: the value. What is not text by its codec is taken as JSON (`5`,
     /// `{"a": 1}`), and else as the codec's text form without quotes.
     pub(crate) fn from_text(line: &[u8], topic: &AnyTopic) -> Result<Self, String> {
-        let value = parse_plain(line, topic.value)?;
+        let value = parse_plain(line, &(topic.value.name)(), topic.value.from_text)?;
         Ok(Self {
             value: Some(value),
             ..Self::default()
@@ -145,28 +148,30 @@ impl FedRecord {
     }
 }
 
-/// Encodes a value given as plain text.
-pub(crate) fn parse_plain(text: &[u8], codec: TextCodec) -> Result<Vec<u8>, String> {
-    let name = (codec.name)();
+/// Encodes a text form; appends the bytes.
+type FromText = fn(&Text, &mut Vec<u8>) -> Result<(), EncodeError>;
+
+/// Encodes a value or key given as plain text; `name` is that of its codec.
+pub(crate) fn parse_plain(text: &[u8], name: &str, from_text: FromText) -> Result<Vec<u8>, String> {
     if name == "bytes" {
         return Ok(text.to_vec());
     }
     let text = std::str::from_utf8(text).map_err(|error| format!("this is not UTF-8: {error}"))?;
-    let plain = || encode(codec, &Text::String(text.to_owned()), "value");
+    let plain = || encode(from_text, &Text::String(text.to_owned()));
     if name == "string" {
         return plain();
     }
     match serde_json::from_str(text) {
-        Ok(json) => encode(codec, &json, "value").or_else(|problem| plain().map_err(|_| problem)),
+        Ok(json) => encode(from_text, &json).or_else(|problem| plain().map_err(|_| problem)),
         Err(error) => {
             plain().map_err(|_| format!("this is not the JSON of a {name}: {}", json_problem(&error)))
         }
     }
 }
 
-fn encode(codec: TextCodec, text: &Text, what: &str) -> Result<Vec<u8>, String> {
+fn encode(from_text: FromText, text: &Text) -> Result<Vec<u8>, String> {
     let mut out = Vec::new();
-    (codec.from_text)(text, &mut out).map_err(|error| format!("{what}: {error}"))?;
+    from_text(text, &mut out).map_err(|error| error.to_string())?;
     Ok(out)
 }
 

@@ -17,11 +17,20 @@ mod progress;
 mod run;
 mod settings;
 mod signal;
+mod state;
 
-use std::{ffi::OsString, io::Write, process::ExitCode};
+use std::{ffi::OsString, io::Write, path::Path, process::ExitCode};
 
-use self::{args::Action, failure::Failure};
-use crate::app::App;
+use self::{
+    args::{Action, Show},
+    failure::Failure,
+    output::Output,
+    state::{State, StoreId},
+};
+use crate::{
+    app::{App, DEFAULT_STATE_DIR},
+    config::Settings,
+};
 
 impl App {
     /// Does what the command line says; see `--help`. For use as the whole of `main`.
@@ -52,18 +61,28 @@ fn main(app: App, args: impl IntoIterator<Item = OsString>) -> Result<(), Failur
     log::set_up(&settings, matches.get_count("verbose"))?;
     match action {
         Action::Run(args) => run::run(app, &settings, &args),
-        Action::Topology => output::print(
-            &describe::topology(&app.topology(&settings).map_err(Failure::usage)?),
-            false,
-        ),
-        Action::Topics => output::print(
-            &describe::topics(&app.topology(&settings).map_err(Failure::usage)?),
-            false,
-        ),
-        Action::StateList | Action::StateGet { .. } | Action::StateScan { .. } => {
-            Err(Failure::usage("looking into state is not in this build yet"))
+        Action::Show(what) => show(&app, &settings, what),
+    }
+}
+
+fn show(app: &App, settings: &Settings, what: Show) -> Result<(), Failure> {
+    let topology = app.topology(settings).map_err(Failure::usage)?;
+    let state_dir = settings
+        .state_dir
+        .as_deref()
+        .unwrap_or(Path::new(DEFAULT_STATE_DIR));
+    let state = State::new(&topology, state_dir);
+    let mut output = Output::stdout();
+    match what {
+        Show::Topology => output.write(describe::topology(&topology).as_bytes())?,
+        Show::Topics => output.write(describe::topics(&topology).as_bytes())?,
+        Show::StateList => output.write(state.list()?.as_bytes())?,
+        Show::StateGet { store, key } => state.get(StoreId::find(&topology, &store)?, &key, &mut output)?,
+        Show::StateScan { store, limit } => {
+            state.scan(StoreId::find(&topology, &store)?, limit, &mut output)?;
         }
     }
+    output.finish()
 }
 
 /// The environment, as far as it is text.

@@ -46,6 +46,7 @@ impl Topics {
     }
 
     /// The topics as the program knows them.
+    #[cfg(test)]
     pub(super) fn typed(&self) -> impl Iterator<Item = &AnyTopic> {
         self.list.iter().filter_map(|entry| entry.topic.as_ref())
     }
