@@ -110,7 +110,9 @@ fn assigned() -> Assigned {
         .into_iter()
         .map(|assignment| assignment.queue)
         .collect();
-    queues.iter_mut().for_each(|queue| queue.seek(SeekTo::Earliest));
+    for queue in &mut queues {
+        queue.seek(SeekTo::Earliest);
+    }
     Assigned {
         _member: member,
         queues,

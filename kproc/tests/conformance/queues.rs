@@ -16,7 +16,7 @@ use kproc::{
 };
 
 use crate::{
-    harness::{Seen, World, at, part, texts, value_in},
+    harness::{World, at, part, texts, value_in},
     peer::{Peer, next_batch, settle},
 };
 

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use super::{core::Shared, link::Link, queue::out_of_range};
+use super::{core::Shared, driver::Verb, link::Link, queue::out_of_range};
 use crate::{
     clock::BoxFuture,
     cluster::{Admin, ClusterError, ClusterErrorKind, CommittedOffset, NewTopic, Result, TopicDescription},
@@ -21,7 +21,7 @@ impl EmbeddedAdmin {
         request: impl FnOnce(&Shared) -> Result<T> + Send + 'static,
     ) -> BoxFuture<'static, Result<T>> {
         let shared = self.shared.clone();
-        Box::pin(self.link.call(move || request(&shared)))
+        Box::pin(self.link.call(Verb::Admin, move || request(&shared)))
     }
 }
 

@@ -11,11 +11,49 @@ use std::{
 
 use crate::{
     clock::{BoxFuture, Clock, SystemClock},
+    cluster::ClusterErrorKind,
     record::Timestamp,
 };
 
 /// Something to be done once.
 pub type Job = Box<dyn FnOnce() + Send>;
+
+/// What an instance asks of the cluster, for [`Driver::fault`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[non_exhaustive]
+pub enum Verb {
+    /// A member leaves.
+    Leave,
+    /// Committed offsets are asked for.
+    Committed,
+    /// Offsets are committed, without a transaction.
+    Commit,
+    /// A partition's ends are asked for.
+    Watermarks,
+    /// A reader wants records. (Queues are not requests: they look.)
+    Read,
+    /// Records are written.
+    Produce,
+    /// A transactional producer is initialised.
+    InitTransactions,
+    /// Offsets are added to a transaction.
+    SendOffsets,
+    /// A transaction is committed or aborted.
+    EndTransaction,
+    /// Any verb of administration.
+    Admin,
+}
+
+/// What goes wrong with a request.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Fault {
+    /// It is answered with an error of this kind, and nothing is done.
+    Refuse(ClusterErrorKind),
+    /// It does not arrive; the caller hears nothing ([`ClusterErrorKind::Unknown`], by time).
+    LoseRequest,
+    /// It is carried out; the caller hears nothing.
+    LoseAnswer,
+}
 
 /// The world around an embedded cluster.
 pub trait Driver: Clock {
@@ -32,6 +70,12 @@ pub trait Driver: Clock {
     /// How many records a reader gets at most when it wants `max`: 1 to `max`.
     fn batch_size(&self, max: usize) -> usize {
         max
+    }
+
+    /// What goes wrong with the request that is now made.
+    fn fault(&self, verb: Verb) -> Option<Fault> {
+        let _ = verb;
+        None
     }
 }
 

@@ -14,7 +14,7 @@ use std::{
 
 use tokio::sync::oneshot;
 
-use super::driver::{Driver, Job};
+use super::driver::{Driver, Fault, Verb};
 use crate::cluster::{ClusterError, ClusterErrorKind, Result};
 
 /// How long a request waits for an answer that does not come.
@@ -57,50 +57,69 @@ impl Link {
     /// Sends a request. It is carried out even if the answer is not waited for.
     pub(super) fn call<T: Send + 'static>(
         &self,
+        verb: Verb,
         request: impl FnOnce() -> Result<T> + Send + 'static,
     ) -> Answer<T> {
-        let (reply, answer) = oneshot::channel();
-        if self.is_severed() {
-            self.never(reply);
-            return Answer::Coming(answer);
-        }
-        let Some(due) = self.arrival(&self.line.there) else {
-            return Answer::Here(Some(request()));
-        };
-        let link = self.clone();
-        let arrive = move || {
-            if link.is_severed() && link.driver.random() & 1 == 0 {
-                return link.never(reply);
-            }
-            let outcome = request();
-            link.deliver(Box::new({
-                let link = link.clone();
-                move || {
-                    if link.is_severed() {
-                        link.never(reply);
-                    } else {
-                        drop(reply.send(outcome));
-                    }
-                }
-            }));
-        };
-        self.driver.run_at(due, Box::new(arrive));
-        Answer::Coming(answer)
+        let fault = self.driver.fault(verb);
+        self.send(fault, move || match fault {
+            Some(Fault::Refuse(kind)) => Err(refused(verb, kind)),
+            _ => request(),
+        })
     }
 
-    /// Sends a message that has no answer.
+    /// Sends a message that has no answer. Nothing but a severed link keeps it from arriving.
     pub(super) fn tell(&self, message: impl FnOnce() + Send + 'static) {
-        drop(self.call(move || {
+        drop(self.send(None, move || {
             message();
             Ok(())
         }));
     }
 
-    /// Takes something from the cluster to the instance: at once, if there is no way between them.
-    pub(super) fn deliver(&self, message: Job) {
-        match self.arrival(&self.line.back) {
-            Some(due) => self.driver.run_at(due, message),
-            None => message(),
+    fn send<T: Send + 'static>(
+        &self,
+        fault: Option<Fault>,
+        request: impl FnOnce() -> Result<T> + Send + 'static,
+    ) -> Answer<T> {
+        let (reply, answer) = oneshot::channel();
+        let answer_is_lost = fault == Some(Fault::LoseAnswer);
+        if self.is_severed() || fault == Some(Fault::LoseRequest) {
+            self.never(reply);
+        } else if let Some(due) = self.arrival(&self.line.there) {
+            let link = self.clone();
+            let arrive = move || {
+                if link.is_severed() && link.driver.random() & 1 == 0 {
+                    return link.never(reply);
+                }
+                let outcome = request();
+                if answer_is_lost {
+                    return link.never(reply);
+                }
+                link.answer(reply, outcome);
+            };
+            self.driver.run_at(due, Box::new(arrive));
+        } else {
+            let outcome = request();
+            if !answer_is_lost {
+                return Answer::Here(Some(outcome));
+            }
+            self.never(reply);
+        }
+        Answer::Coming(answer)
+    }
+
+    /// Takes an answer back to the instance.
+    fn answer<T: Send + 'static>(&self, reply: oneshot::Sender<Result<T>>, outcome: Result<T>) {
+        let link = self.clone();
+        let arrive = move || {
+            if link.is_severed() {
+                link.never(reply);
+            } else {
+                drop(reply.send(outcome));
+            }
+        };
+        match self.delivery() {
+            Some(due) => self.driver.run_at(due, Box::new(arrive)),
+            None => arrive(),
         }
     }
 
@@ -150,6 +169,11 @@ impl<T> Future for Answer<T> {
                 .map(|outcome| outcome.unwrap_or_else(|_| Err(no_answer()))),
         }
     }
+}
+
+#[cold]
+fn refused(verb: Verb, kind: ClusterErrorKind) -> ClusterError {
+    ClusterError::new(kind, format_args!("the cluster refused the request ({verb:?})"))
 }
 
 #[cold]

@@ -4,6 +4,7 @@ use std::{any::Any, future::poll_fn, sync::Arc, time::Duration};
 
 use super::{
     core::Shared,
+    driver::Verb,
     group::{MemberId, MemberState, Presence},
     link::Link,
     mailbox::Mailbox,
@@ -72,7 +73,7 @@ impl Member for EmbeddedMember {
 
     fn leave(self: Box<Self>) -> BoxFuture<'static, Result<()>> {
         let (shared, group) = (self.shared.clone(), self.group.clone());
-        let answer = self.link.call(move || {
+        let answer = self.link.call(Verb::Leave, move || {
             shared.with(|core| core.leave(&*shared.driver, &group.name, group.id));
             Ok(())
         });
@@ -111,7 +112,9 @@ impl Group for EmbeddedGroup {
         let (shared, link, name) = (self.shared.clone(), self.link.clone(), self.name.clone());
         let ask = move || {
             let (shared, name, partitions) = (shared.clone(), name.clone(), partitions.clone());
-            link.call(move || shared.with(|core| core.stable_offsets(&name, &partitions)))
+            link.call(Verb::Committed, move || {
+                shared.with(|core| core.stable_offsets(&name, &partitions))
+            })
         };
         let (driver, first) = (self.shared.driver.clone(), ask());
         let deadline = driver.now() + STABLE_WAIT;
@@ -131,7 +134,7 @@ impl Group for EmbeddedGroup {
 
     fn commit(&self, offsets: Vec<OffsetCommit>) -> BoxFuture<'static, Result<()>> {
         let (shared, name, id) = (self.shared.clone(), self.name.clone(), self.id);
-        let answer = self.link.call(move || {
+        let answer = self.link.call(Verb::Commit, move || {
             shared.with(|core| {
                 core.check_commit(&name, id, &offsets)?;
                 core.groups.entry(name).or_default().store(offsets);

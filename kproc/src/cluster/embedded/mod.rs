@@ -26,7 +26,8 @@
 //!
 //! # Not like Kafka
 //!
-//! - There is one broker, which never fails; everything is in memory and goes with the cluster.
+//! - There is one broker, which never fails, unless the driver says so ([`Driver::fault`]); everything is in memory
+//!   and goes with the cluster.
 //! - Fetching is a look into the log: nothing is prefetched, there are no fetch sizes and no quotas. There is no
 //!   compression, so sizes are those of uncompressed records.
 //! - A queue that has lost its partition falls silent at once, even before the event arrives.
@@ -35,6 +36,7 @@
 //!   keeps its session (`max.poll.interval.ms` is not modelled). A revocation that is held too long loses its
 //!   partitions, and no others.
 //! - Null keys go round robin, record by record; Kafka's clients stay with a partition for a while.
+//! - The `client_id` of a member is kept, and shown to nobody. [`Event::Failed`](super::Event::Failed) does not happen.
 //! - There is no security, and nothing is ever unauthorized.
 //! - Cleaning (compaction, retention) happens only when asked for: in a demonstration on old data, Kafka's default
 //!   retention of seven days would delete the input. It takes in the whole log at once, for there is no active
@@ -76,7 +78,7 @@ use self::{
     admin::EmbeddedAdmin, core::Shared, link::Link, member::EmbeddedMember, producer::EmbeddedProducer,
     reader::EmbeddedReader, transactional::TransactionalProducer,
 };
-pub use driver::{Driver, Job, RealDriver};
+pub use driver::{Driver, Fault, Job, RealDriver, Verb};
 
 use super::{Admin, Cluster, Isolation, JoinRequest, Member, Producer, ProducerOptions, Reader, Result};
 use crate::outbox::Outbox;

@@ -4,6 +4,7 @@ use std::{collections::BTreeMap, sync::Arc};
 
 use super::{
     core::{Core, Shared},
+    driver::Verb,
     link::{Answer, Link},
     log::TxnNumber,
     pieces::{Piece, Spread, Target, split},
@@ -49,7 +50,7 @@ impl EmbeddedProducer {
         if !pieces.is_empty() {
             let shared = self.shared.clone();
             let write = move || shared.with(|core| core.write(pieces, None, shared.driver.wall()));
-            self.sent.push(self.link.call(write));
+            self.sent.push(self.link.call(Verb::Produce, write));
         }
         problem
     }
@@ -93,7 +94,7 @@ impl Producer for EmbeddedProducer {
 
 /// The answer to a request that does not leave, so that its caller finds out by time. Not even a topic is made.
 pub(super) fn unheard(link: &Link) -> Answer<Positions> {
-    link.call(|| Ok(Positions::new()))
+    link.call(Verb::Produce, || Ok(Positions::new()))
 }
 
 #[cold]

@@ -2,7 +2,7 @@
 
 use std::{future::poll_fn, sync::Arc, task::Poll, time::Duration};
 
-use super::{core::Shared, link::Link, queue::out_of_range};
+use super::{core::Shared, driver::Verb, link::Link, queue::out_of_range};
 use crate::{
     clock::BoxFuture,
     cluster::{Isolation, ReadBatch, Reader, Result, Watermarks},
@@ -21,7 +21,7 @@ impl Reader for EmbeddedReader {
     fn watermarks(&mut self, partition: TopicPartition) -> BoxFuture<'_, Result<Watermarks>> {
         let shared = self.shared.clone();
         let ask = move || shared.with(|core| Ok(core.topics.log(&partition)?.watermarks()));
-        Box::pin(self.link.call(ask))
+        Box::pin(self.link.call(Verb::Watermarks, ask))
     }
 
     fn read(
@@ -55,7 +55,7 @@ impl EmbeddedReader {
                 Ok(ReadBatch { batch, next })
             })
         };
-        self.link.call(request).await
+        self.link.call(Verb::Read, request).await
     }
 
     /// Waits until there is something after `from`, or until the deadline.

@@ -4,6 +4,7 @@ use std::{collections::BTreeMap, sync::Arc, time::Duration};
 
 use super::{
     core::Shared,
+    driver::Verb,
     link::{Answer, Link},
     member::EmbeddedGroup,
     pieces::Spread,
@@ -93,7 +94,7 @@ impl TransactionalProducer {
             let shared = self.shared.clone();
             let write =
                 move || shared.with(|core| core.write_in_transaction(&*shared.driver, &licence, pieces));
-            self.sent.push(self.link.call(write));
+            self.sent.push(self.link.call(Verb::Produce, write));
             self.begin();
         }
         problem
@@ -127,7 +128,7 @@ impl TransactionalProducer {
     async fn end(&mut self, licence: Licence, committed: bool) -> Result<()> {
         let shared = self.shared.clone();
         let end = move || shared.with(|core| core.end_transaction(&*shared.driver, &licence, committed));
-        let outcome = self.link.call(end).await;
+        let outcome = self.link.call(Verb::EndTransaction, end).await;
         match &outcome {
             Ok(()) => self.state = State::Idle,
             Err(error) => self.note(error),
@@ -151,7 +152,7 @@ impl TransactionalProducer {
             shared.with(|core| core.send_offsets(&*shared.driver, &licence, member, offsets))
         };
         self.begin();
-        let outcome = self.link.call(send).await;
+        let outcome = self.link.call(Verb::SendOffsets, send).await;
         outcome.inspect_err(|error| self.note(error))
     }
 }
@@ -160,7 +161,7 @@ impl Producer for TransactionalProducer {
     fn init(&mut self) -> BoxFuture<'_, Result<()>> {
         let (shared, id, timeout) = (self.shared.clone(), self.id.clone(), self.timeout);
         let init = move || Ok(shared.with(|core| core.init_transactions(&*shared.driver, &id, timeout)));
-        let answer = self.link.call(init);
+        let answer = self.link.call(Verb::InitTransactions, init);
         Box::pin(async {
             self.licence = Some(answer.await?);
             Ok(())
