@@ -4,22 +4,23 @@ struct Totals {
     seen: u64,
 }
 const _: () = {
-    use ::kproc::__private::NoStore as _;
-    const _: () = ::kproc::__private::core::assert!(
-        ! ::kproc::__private::Probe:: < u64 > ::IS_STORE,
+    use ::kproc::__private as __kproc;
+    use __kproc::NoStore as _;
+    const _: () = __kproc::core::assert!(
+        ! __kproc::Probe:: < u64 > ::IS_STORE,
         "field `seen` is a store without `#[state]`: it would never open. Write `#[state]` above it"
     );
     #[automatically_derived]
-    impl ::kproc::__private::State for Totals {
-        fn stores(&mut self, __to: &mut dyn ::kproc::__private::Declare) {
+    impl __kproc::State for Totals {
+        fn stores(&mut self, __to: &mut dyn __kproc::Declare) {
             {
                 let __store = &mut self.totals;
                 __to.store(
                     "totals",
-                    ::kproc::__private::StoreOptions {
+                    __kproc::StoreOptions {
                         changelog: true,
                     },
-                    ::kproc::__private::store(__store),
+                    __kproc::store(__store),
                 );
             }
         }
@@ -37,70 +38,57 @@ impl Totals {
     }
 }
 const _: () = {
+    use ::kproc::__private as __kproc;
     #[automatically_derived]
-    impl ::kproc::__private::Processor for Totals {
-        fn name() -> ::kproc::__private::Cow<
-            'static,
-            ::kproc::__private::core::primitive::str,
-        > {
-            <Totals as ::kproc::__private::State>::name()
+    impl __kproc::Processor for Totals {
+        fn name() -> __kproc::Cow<'static, __kproc::core::primitive::str> {
+            <Totals as __kproc::State>::name()
         }
-        fn declare(&mut self, __to: &mut dyn ::kproc::__private::Declare) {
-            __to.input(
-                0usize,
-                ::kproc::__private::topic(&WORDS),
-                ::kproc::__private::Start::Earliest,
-            );
+        fn declare(&mut self, __to: &mut dyn __kproc::Declare) {
+            __to.input(0usize, __kproc::topic(&WORDS), __kproc::Start::Earliest);
             __to.every(
                 0usize,
-                ::kproc::__private::Duration::from_millis(1000u64),
-                ::kproc::__private::TimerClock::Wall,
+                __kproc::Duration::from_millis(1000u64),
+                __kproc::TimerClock::Wall,
             );
-            <Totals as ::kproc::__private::State>::stores(self, __to);
+            <Totals as __kproc::State>::stores(self, __to);
         }
         async fn process(
             &mut self,
-            __ctx: &mut ::kproc::__private::Context<'_>,
-            __record: &::kproc::__private::Record<'_>,
-        ) -> ::kproc::__private::Result<()> {
+            __ctx: &mut __kproc::Context<'_>,
+            __record: &__kproc::Record<'_>,
+        ) -> __kproc::Result<()> {
             match __record.input {
                 0usize => {
-                    let __first = ::kproc::__private::first(
-                        ::kproc::__private::topic(&WORDS),
+                    let __first = __kproc::first(
+                        __kproc::topic(&WORDS),
                         __ctx,
                         __record,
                     )?;
-                    let __value = ::kproc::__private::value(
-                        ::kproc::__private::topic(&WORDS),
-                        __record,
-                    )?;
+                    let __value = __kproc::value(__kproc::topic(&WORDS), __record)?;
                     {
                         let __result = <Totals>::add(self, __first, __value);
-                        ::kproc::__private::outcome(__result)
+                        __kproc::outcome(__result)
                     }
                 }
-                __input => ::kproc::__private::undeclared("input", __input),
+                __input => __kproc::undeclared("input", __input),
             }
         }
         async fn punctuate(
             &mut self,
-            __ctx: &mut ::kproc::__private::Context<'_>,
-            __timer: ::kproc::__private::Timer,
-            __now: ::kproc::__private::Timestamp,
-        ) -> ::kproc::__private::Result<()> {
+            __ctx: &mut __kproc::Context<'_>,
+            __timer: __kproc::Timer,
+            __now: __kproc::Timestamp,
+        ) -> __kproc::Result<()> {
             match __timer {
-                ::kproc::__private::Timer::Every(0usize) => {
-                    let __first = ::kproc::__private::timer_first(
-                        __ctx,
-                        ::kproc::__private::Periodic,
-                        __now,
-                    );
+                __kproc::Timer::Every(0usize) => {
+                    let __first = __kproc::timer_first(__ctx, __kproc::Periodic, __now);
                     {
                         let __result = <Totals>::publish(self, __first).await;
-                        ::kproc::__private::outcome(__result)
+                        __kproc::outcome(__result)
                     }
                 }
-                _ => ::kproc::__private::undeclared("timer", __timer),
+                _ => __kproc::undeclared("timer", __timer),
             }
         }
     }

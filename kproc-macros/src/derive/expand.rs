@@ -8,7 +8,7 @@ use super::Format;
 
 /// All impls; without a format (after an error) their bodies cannot be reached.
 pub(super) fn impls(item: &DeriveInput, format: Option<Format>, krate: &TokenStream) -> TokenStream {
-    let k = quote!(#krate::__private::codec);
+    let k = quote!(__kproc::codec);
     let types = Types::of(item);
     let (this, lent) = (&types.this, &types.lent);
     let (impl_generics, _, data_where) = types.generics.split_for_impl();
@@ -22,7 +22,7 @@ pub(super) fn impls(item: &DeriveInput, format: Option<Format>, krate: &TokenStr
     .clone();
     let mut codec_generics = types.generics.clone();
     if format.is_some() {
-        let serde = quote!(#krate::__private::serde);
+        let serde = quote!(__kproc::serde);
         codec_generics = with_serde(&codec_generics, item, &serde);
         encode_generics = with_serde(&encode_generics, item, &serde);
     }
@@ -51,6 +51,9 @@ pub(super) fn impls(item: &DeriveInput, format: Option<Format>, krate: &TokenStr
 
     quote! {
         const _: () = {
+            // One import, so that a kproc that is not there is one error.
+            use #krate::__private as __kproc;
+
             #[automatically_derived]
             impl #impl_generics #k::Data for #this #data_where {
                 type Item<'__item> = #lent;

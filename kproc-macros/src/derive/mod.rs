@@ -269,12 +269,10 @@ mod tests {
             ))
             .to_string();
             assert!(
-                expansion.contains("facade :: kproc :: __private :: codec"),
+                expansion.contains("use facade :: kproc :: __private as __kproc"),
                 "{expansion}"
             );
-            assert!(
-                !expansion.contains(":: kproc :: __private :: codec") || !expansion.contains("impl :: kproc")
-            );
+            assert_eq!(expansion.matches("__private").count(), 1, "{expansion}");
         }
     }
 

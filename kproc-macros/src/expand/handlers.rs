@@ -4,7 +4,7 @@ use proc_macro2::{Ident, Span, TokenStream};
 use quote::{ToTokens, quote, quote_spanned};
 use syn::{Attribute, Expr, ReturnType, Type, spanned::Spanned};
 
-use super::{Krate, locate, refused};
+use super::{checked, import, locate, refused, state_of};
 use crate::{
     check::mentions_static,
     model::{Clock, Handled, Handler, Start, Trigger},
@@ -15,18 +15,14 @@ pub(crate) fn expand(handled: &Handled) -> TokenStream {
     if refused::borrows(handled) {
         return refused::expand(handled);
     }
-    let krate = Krate::new(handled.krate.as_ref());
-    let k = krate.here();
-    let expansion = Expansion {
-        krate,
-        self_ty: &handled.self_ty,
-    };
+    let import = import(handled.krate.as_ref());
+    let expansion = Expansion(&handled.self_ty);
     let mut methods = Methods::default();
     for handler in &handled.handlers {
         expansion.add(handler, &mut methods);
     }
     for topic in &handled.sends {
-        let topic = expansion.topic(topic);
+        let topic = typed(topic);
         methods.declare.push(quote!(__to.output(#topic);));
     }
     let Handled {
@@ -41,23 +37,23 @@ pub(crate) fn expand(handled: &Handled) -> TokenStream {
         starts,
         stops,
     } = methods;
-    let state = krate.state_of(&handled.self_ty);
-    let context = quote!(__ctx: &mut #k::Context<'_>);
-    let start = frame("start", &starts, &k);
-    let stop = frame("stop", &stops, &k);
-    let scheduled = sequence(&schedules, &k).map(|body| quote!(#k::Timer::Scheduled(__id) => { #body }));
+    let state = state_of(&handled.self_ty);
+    let context = quote!(__ctx: &mut __kproc::Context<'_>);
+    let start = frame("start", &starts);
+    let stop = frame("stop", &stops);
+    let scheduled = sequence(&schedules).map(|body| quote!(__kproc::Timer::Scheduled(__id) => { #body }));
     let punctuate = (!timers.is_empty() || scheduled.is_some()).then(|| {
         quote! {
             async fn punctuate(
                 &mut self,
                 #context,
-                __timer: #k::Timer,
-                __now: #k::Timestamp,
-            ) -> #k::Result<()> {
+                __timer: __kproc::Timer,
+                __now: __kproc::Timestamp,
+            ) -> __kproc::Result<()> {
                 match __timer {
                     #(#timers)*
                     #scheduled
-                    _ => #k::undeclared("timer", __timer),
+                    _ => __kproc::undeclared("timer", __timer),
                 }
             }
         }
@@ -65,20 +61,21 @@ pub(crate) fn expand(handled: &Handled) -> TokenStream {
     quote! {
         #(#conditions)*
         const _: () = {
+            #import
             #[automatically_derived]
-            impl #impl_generics #k::Processor for #self_ty #where_clause {
-                fn name() -> #k::Cow<'static, #k::core::primitive::str> {
+            impl #impl_generics __kproc::Processor for #self_ty #where_clause {
+                fn name() -> __kproc::Cow<'static, __kproc::core::primitive::str> {
                     #state::name()
                 }
-                fn declare(&mut self, __to: &mut dyn #k::Declare) {
+                fn declare(&mut self, __to: &mut dyn __kproc::Declare) {
                     #(#declare)*
                     #state::stores(self, __to);
                 }
                 #start
-                async fn process(&mut self, #context, __record: &#k::Record<'_>) -> #k::Result<()> {
+                async fn process(&mut self, #context, __record: &__kproc::Record<'_>) -> __kproc::Result<()> {
                     match __record.input {
                         #(#inputs)*
-                        __input => #k::undeclared("input", __input),
+                        __input => __kproc::undeclared("input", __input),
                     }
                 }
                 #punctuate
@@ -107,23 +104,20 @@ struct Call {
     tokens: TokenStream,
 }
 
-struct Expansion<'a> {
-    krate: Krate<'a>,
-    self_ty: &'a Type,
-}
+/// Expands the handlers of this type.
+struct Expansion<'a>(&'a Type);
 
 impl Expansion<'_> {
     fn add(&self, handler: &Handler, methods: &mut Methods) {
-        let k = self.krate.here();
         let conditions = &handler.conditions;
         match &handler.trigger {
             Trigger::Message { topic, start } => {
                 // Numbered explicitly: a handler that is switched off does not shift the others'.
                 let number = methods.inputs.len();
-                let declared = self.topic(topic);
+                let declared = typed(topic);
                 let start = match start {
-                    Start::Earliest => quote!(#k::Start::Earliest),
-                    Start::Latest => quote!(#k::Start::Latest),
+                    Start::Earliest => quote!(__kproc::Start::Earliest),
+                    Start::Latest => quote!(__kproc::Start::Latest),
                 };
                 methods
                     .declare
@@ -134,22 +128,22 @@ impl Expansion<'_> {
             Trigger::Every { millis, clock } => {
                 let number = methods.timers.len();
                 let clock = match clock {
-                    Clock::Wall => quote!(#k::TimerClock::Wall),
-                    Clock::Stream => quote!(#k::TimerClock::Stream),
+                    Clock::Wall => quote!(__kproc::TimerClock::Wall),
+                    Clock::Stream => quote!(__kproc::TimerClock::Stream),
                 };
                 methods.declare.push(quote! {
                     #(#conditions)*
-                    __to.every(#number, #k::Duration::from_millis(#millis), #clock);
+                    __to.every(#number, __kproc::Duration::from_millis(#millis), #clock);
                 });
-                let body = self.firing(handler, &quote!(#k::Periodic));
+                let body = self.firing(handler, &quote!(__kproc::Periodic));
                 methods
                     .timers
-                    .push(quote!(#(#conditions)* #k::Timer::Every(#number) => { #body }));
+                    .push(quote!(#(#conditions)* __kproc::Timer::Every(#number) => { #body }));
             }
             Trigger::Schedule => {
                 methods
                     .declare
-                    .push(quote!(#(#conditions)* #k::Declare::handles_scheduled(__to);));
+                    .push(quote!(#(#conditions)* __kproc::Declare::handles_scheduled(__to);));
                 let tokens = self.firing(handler, &quote!(__id));
                 methods.schedules.push(Call {
                     conditions: conditions.clone(),
@@ -171,15 +165,9 @@ impl Expansion<'_> {
         }
     }
 
-    /// `topic(&TOPIC)`
-    fn topic(&self, topic: &Expr) -> TokenStream {
-        let span = topic.span();
-        self.krate.call(topic, "topic", quote_spanned!(span=> &#topic))
-    }
-
     /// Fetches the arguments that a record gives, and calls.
     fn message(&self, handler: &Handler, topic: &Expr) -> TokenStream {
-        let topic = self.topic(topic);
+        let topic = typed(topic);
         let sources: &[Source] = match handler.arguments.len() {
             1 => &[Source::Value],
             2 => &[Source::First, Source::Value],
@@ -192,10 +180,10 @@ impl Expansion<'_> {
             let record = locate(quote!(__record), ty.span());
             let ctx = locate(quote!(__ctx), ty.span());
             let fetch = match source {
-                Source::Context => self.krate.call(ty, "context", ctx),
-                Source::First => self.krate.call(ty, "first", quote!(#topic, #ctx, #record)),
-                Source::Key => self.krate.call(ty, "key", quote!(#topic, #record)),
-                Source::Value => self.krate.call(ty, "value", quote!(#topic, #record)),
+                Source::Context => checked(ty, "context", ctx),
+                Source::First => checked(ty, "first", quote!(#topic, #ctx, #record)),
+                Source::Key => checked(ty, "key", quote!(#topic, #record)),
+                Source::Value => checked(ty, "value", quote!(#topic, #record)),
             };
             let try_ = (!matches!(source, Source::Context)).then(|| quote!(?));
             fetches.extend(quote!(let #local = #fetch #try_;));
@@ -218,9 +206,9 @@ impl Expansion<'_> {
             let ctx = locate(quote!(__ctx), ty.span());
             let fetch = match (number, handler.arguments.len()) {
                 // With all there is, the first must be the context.
-                (0, 3) => self.krate.call(ty, "context", ctx),
-                (0, _) => self.krate.call(ty, "timer_first", quote!(#ctx, #firing, #now)),
-                _ => self.krate.call(ty, "timer", quote!(#firing, #now)),
+                (0, 3) => checked(ty, "context", ctx),
+                (0, _) => checked(ty, "timer_first", quote!(#ctx, #firing, #now)),
+                _ => checked(ty, "timer", quote!(#firing, #now)),
             };
             fetches.extend(quote!(let #local = #fetch;));
             locals.push(local);
@@ -233,7 +221,7 @@ impl Expansion<'_> {
     fn framing(&self, handler: &Handler) -> TokenStream {
         let fetches = handler.arguments.iter().map(|ty| {
             let (local, ctx) = (local("__context", ty), locate(quote!(__ctx), ty.span()));
-            let fetch = self.krate.call(ty, "context", ctx);
+            let fetch = checked(ty, "context", ctx);
             (local.clone(), quote!(let #local = #fetch;))
         });
         let (locals, fetches): (Vec<_>, Vec<_>) = fetches.unzip();
@@ -250,7 +238,7 @@ impl Expansion<'_> {
             output,
             ..
         } = handler;
-        let ty = self.self_ty;
+        let ty = self.0;
         // A record is not `'static`: the compiler's word about it belongs on the argument that asks for it.
         let place = arguments
             .iter()
@@ -263,21 +251,24 @@ impl Expansion<'_> {
                 let result = Ident::new("__result", ident.span());
                 (
                     result.clone(),
-                    self.krate.call(ident, "outcome", result.to_token_stream()),
+                    checked(ident, "outcome", result.to_token_stream()),
                 )
             }
             // `!` has no impls: nothing comes back.
             ReturnType::Type(_, ty) if matches!(**ty, Type::Never(_)) => return quote!(#call #wait),
             ReturnType::Type(_, ty) => {
                 let result = Ident::new("__result", ty.span());
-                (
-                    result.clone(),
-                    self.krate.call(ty, "outcome", result.to_token_stream()),
-                )
+                (result.clone(), checked(ty, "outcome", result.to_token_stream()))
             }
         };
         quote!({ let #result = #call #wait; #outcome })
     }
+}
+
+/// `topic(&TOPIC)`
+fn typed(topic: &Expr) -> TokenStream {
+    let span = topic.span();
+    checked(topic, "topic", quote_spanned!(span=> &#topic))
 }
 
 /// Where an argument of a message handler comes from.
@@ -306,22 +297,22 @@ fn local(name: &str, ty: &Type) -> Ident {
 }
 
 /// A method that frames a task's life, if it has anything to do.
-fn frame(name: &str, calls: &[Call], k: &TokenStream) -> Option<TokenStream> {
+fn frame(name: &str, calls: &[Call]) -> Option<TokenStream> {
     let name = Ident::new(name, Span::call_site());
-    let body = sequence(calls, k)?;
-    Some(quote!(async fn #name(&mut self, __ctx: &mut #k::Context<'_>) -> #k::Result<()> { #body }))
+    let body = sequence(calls)?;
+    Some(quote!(async fn #name(&mut self, __ctx: &mut __kproc::Context<'_>) -> __kproc::Result<()> { #body }))
 }
 
 /// The calls, one after another: more than one only if they have conditions.
-fn sequence(calls: &[Call], k: &TokenStream) -> Option<TokenStream> {
+fn sequence(calls: &[Call]) -> Option<TokenStream> {
     match calls {
         [] => None,
         [Call { conditions, tokens }] if conditions.is_empty() => Some(tokens.clone()),
         calls => {
             let calls = calls.iter().map(|Call { conditions, tokens }| {
-                quote!(#(#conditions)* { let __done: #k::Result<()> = { #tokens }; __done?; })
+                quote!(#(#conditions)* { let __done: __kproc::Result<()> = { #tokens }; __done?; })
             });
-            Some(quote!(#(#calls)* #k::Ok(())))
+            Some(quote!(#(#calls)* __kproc::Ok(())))
         }
     }
 }

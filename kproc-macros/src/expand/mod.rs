@@ -2,8 +2,9 @@
 //!
 //! Rules of this folder:
 //!
-//! - Paths are absolute (`::kproc::__private::…`, or below the path given by `crate = …`): nothing that the user
-//!   names can change what they mean.
+//! - All that is generated is in a block of its own, which imports `::kproc::__private` (or what is below the path
+//!   given by `crate = …`) and names nothing that does not come from there: nothing that the user names can change
+//!   what it means.
 //! - A call that checks a type is spanned so that its path begins at that type's first token and ends at its
 //!   last: the compiler then underlines the whole type.
 //! - Names of locals begin with two underscores. `self` and they have the hygiene of the call site, so that
@@ -18,48 +19,39 @@ use proc_macro2::{Delimiter, Group, Ident, Span, TokenStream};
 use quote::{ToTokens, quote, quote_spanned};
 use syn::{Path, Type, spanned::Spanned};
 
-/// How generated code reaches kproc.
-#[derive(Clone, Copy)]
-pub(crate) struct Krate<'a>(Option<&'a Path>);
-
-impl<'a> Krate<'a> {
-    pub(crate) fn new(path: Option<&'a Path>) -> Self {
-        Self(path)
+/// What generated code calls kproc's `__private`, in the one import that each of its blocks begins with. So a kproc
+/// that is not where it is looked for is one error, and not one per name.
+pub(crate) fn import(path: Option<&Path>) -> TokenStream {
+    match path {
+        None => quote!(
+            use ::kproc::__private as __kproc;
+        ),
+        Some(path) => quote!(use #path::__private as __kproc;),
     }
+}
 
-    /// `::kproc::__private`, at this place.
-    fn at(self, span: Span) -> TokenStream {
-        match self.0 {
-            None => quote_spanned!(span=> ::kproc::__private),
-            Some(path) => {
-                let path = locate(path.to_token_stream(), span);
-                quote_spanned!(span=> #path::__private)
-            }
-        }
-    }
+/// `__kproc`, at this place. (Hygiene is for locals: the import is found from every span.)
+fn krate(span: Span) -> Ident {
+    Ident::new("__kproc", span)
+}
 
-    /// `::kproc::__private`
-    fn here(self) -> TokenStream {
-        self.at(Span::call_site())
-    }
+/// `__kproc::name(arguments)`, a call that checks the type of `over`: its path covers `over` from the first token to
+/// the last.
+fn checked(over: &impl ToTokens, name: &str, arguments: TokenStream) -> TokenStream {
+    let (first, last) = ends(over);
+    let krate = krate(first);
+    let colons = quote_spanned!(first=> ::);
+    let name = Ident::new(name, last);
+    let mut arguments = Group::new(Delimiter::Parenthesis, arguments);
+    arguments.set_span(last);
+    quote!(#krate #colons #name #arguments)
+}
 
-    /// `::kproc::__private::name(arguments)`, whose path covers `over` from its first to its last token.
-    fn call(self, over: &impl ToTokens, name: &str, arguments: TokenStream) -> TokenStream {
-        let (first, last) = ends(over);
-        let krate = self.at(first);
-        let colons = quote_spanned!(first=> ::);
-        let name = Ident::new(name, last);
-        let mut arguments = Group::new(Delimiter::Parenthesis, arguments);
-        arguments.set_span(last);
-        quote!(#krate #colons #name #arguments)
-    }
-
-    /// `<Type as State>`: the struct's half, looked for at the type.
-    fn state_of(self, ty: &Type) -> TokenStream {
-        let span = ty.span();
-        let krate = self.at(span);
-        quote_spanned!(span=> <#ty as #krate::State>)
-    }
+/// `<Type as State>`: the struct's half, looked for at the type.
+fn state_of(ty: &Type) -> TokenStream {
+    let span = ty.span();
+    let krate = krate(span);
+    quote_spanned!(span=> <#ty as #krate::State>)
 }
 
 /// The same tokens with the same hygiene, at another place.

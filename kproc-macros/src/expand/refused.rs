@@ -4,7 +4,7 @@ use proc_macro2::{Group, Ident, TokenStream, TokenTree};
 use quote::{ToTokens, quote};
 use syn::{GenericParam, Generics, Type, parse::Parse, parse_quote};
 
-use super::Krate;
+use super::{import, state_of};
 use crate::model::Handled;
 
 /// Whether the processor's type has lifetimes. The struct's half refuses them.
@@ -23,8 +23,7 @@ fn mentions_lifetime(tokens: TokenStream) -> bool {
 /// An impl that does nothing, for a type that was refused: what uses the processor then adds no errors of its
 /// own. It needs the struct's half, which has said why.
 pub(super) fn expand(handled: &Handled) -> TokenStream {
-    let krate = Krate::new(handled.krate.as_ref());
-    let k = krate.here();
+    let import = import(handled.krate.as_ref());
     let mut generics = Generics::default();
     generics.params = handled
         .generics
@@ -37,17 +36,18 @@ pub(super) fn expand(handled: &Handled) -> TokenStream {
     let self_ty: Type = made_static(&handled.self_ty);
     let (impl_generics, _, _) = generics.split_for_impl();
     let conditions = &handled.conditions;
-    let state = krate.state_of(&self_ty);
+    let state = state_of(&self_ty);
     quote! {
         #(#conditions)*
         const _: () = {
+            #import
             #[automatically_derived]
-            impl #impl_generics #k::Processor for #self_ty #where_clause {
-                fn declare(&mut self, __to: &mut dyn #k::Declare) {
+            impl #impl_generics __kproc::Processor for #self_ty #where_clause {
+                fn declare(&mut self, __to: &mut dyn __kproc::Declare) {
                     #state::stores(self, __to);
                 }
-                async fn process(&mut self, _: &mut #k::Context<'_>, _: &#k::Record<'_>) -> #k::Result<()> {
-                    #k::Ok(())
+                async fn process(&mut self, _: &mut __kproc::Context<'_>, _: &__kproc::Record<'_>) -> __kproc::Result<()> {
+                    __kproc::Ok(())
                 }
             }
         };

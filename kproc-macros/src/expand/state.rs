@@ -4,37 +4,40 @@ use proc_macro2::{Ident, TokenStream, TokenTree};
 use quote::{ToTokens, quote, quote_spanned};
 use syn::{Attribute, Generics, parse_quote_spanned, spanned::Spanned};
 
-use super::{Krate, ends, locate};
+use super::{checked, ends, import, krate, locate};
 use crate::model::{Declared, Field, StoreField};
 
 /// What follows the struct.
 pub(crate) fn expand(declared: &Declared) -> TokenStream {
-    let krate = Krate::new(declared.krate.as_ref());
-    let k = krate.here();
+    let import = import(declared.krate.as_ref());
     let Declared {
         conditions,
         ident,
         fields,
         ..
     } = declared;
-    let generics = with_stores(declared, krate);
+    let generics = with_stores(declared);
     let (impl_generics, type_generics, where_clause) = generics.split_for_impl();
     let name = declared.name.as_ref().map(|name| {
         quote! {
-            fn name() -> #k::Cow<'static, #k::core::primitive::str> {
-                #k::Cow::Borrowed(#name)
+            fn name() -> __kproc::Cow<'static, __kproc::core::primitive::str> {
+                __kproc::Cow::Borrowed(#name)
             }
         }
     });
     let stores = fields
         .iter()
-        .filter_map(|field| Some(store(field, field.store.as_ref()?, krate)));
+        .filter_map(|field| Some(store(field, field.store.as_ref()?)));
     let probes = fields
         .iter()
         .filter(|field| field.store.is_none())
-        .map(|field| probe(field, krate));
+        .map(|field| probe(field));
     let (cfgs, probes): (Vec<_>, Vec<_>) = probes.unzip();
-    let import = (!probes.is_empty()).then(|| quote!(use #k::NoStore as _;));
+    let fallback = (!probes.is_empty()).then(|| {
+        quote!(
+            use __kproc::NoStore as _;
+        )
+    });
     // A constant is checked at once, but cannot name the struct's parameters. One inside a function can, and is
     // checked when the function is compiled for actual types.
     let (outside, inside) = if declared.generics.params.is_empty() {
@@ -46,11 +49,12 @@ pub(crate) fn expand(declared: &Declared) -> TokenStream {
         #(#conditions)*
         const _: () = {
             #import
+            #fallback
             #outside
             #[automatically_derived]
-            impl #impl_generics #k::State for #ident #type_generics #where_clause {
+            impl #impl_generics __kproc::State for #ident #type_generics #where_clause {
                 #name
-                fn stores(&mut self, __to: &mut dyn #k::Declare) {
+                fn stores(&mut self, __to: &mut dyn __kproc::Declare) {
                     #inside
                     #(#stores)*
                 }
@@ -60,7 +64,7 @@ pub(crate) fn expand(declared: &Declared) -> TokenStream {
 }
 
 /// `to.store("name", options, store(&mut self.field));`
-fn store(field: &Field, store: &StoreField, krate: Krate<'_>) -> TokenStream {
+fn store(field: &Field, store: &StoreField) -> TokenStream {
     let Field {
         conditions,
         ident,
@@ -68,23 +72,22 @@ fn store(field: &Field, store: &StoreField, krate: Krate<'_>) -> TokenStream {
         ..
     } = field;
     let StoreField { name, changelog, .. } = store;
-    let k = krate.here();
     let span = ty.span();
     let this = locate(quote!(self), span);
     let local = Ident::new("__store", span);
     let borrow = quote_spanned!(span=> &mut);
-    let checked = krate.call(ty, "store", quote!(#local));
+    let checked = checked(ty, "store", quote!(#local));
     quote! {
         #(#conditions)*
         {
             let #local = #borrow #this.#ident;
-            __to.store(#name, #k::StoreOptions { changelog: #changelog }, #checked);
+            __to.store(#name, __kproc::StoreOptions { changelog: #changelog }, #checked);
         }
     }
 }
 
 /// Refuses a store that is not marked: nobody would open it.
-fn probe<'a>(field: &'a Field, krate: Krate<'_>) -> (&'a [Attribute], TokenStream) {
+fn probe(field: &Field) -> (&[Attribute], TokenStream) {
     let Field {
         conditions,
         ident,
@@ -92,17 +95,17 @@ fn probe<'a>(field: &'a Field, krate: Krate<'_>) -> (&'a [Attribute], TokenStrea
         ..
     } = field;
     let (first, _) = ends(ty);
-    let k = krate.at(first);
+    let krate = krate(first);
     let message = format!(
         "field `{ident}` is a store without `#[state]`: it would never open. Write `#[state]` above it"
     );
-    let check = quote_spanned!(first=> #k::core::assert!(!#k::Probe::<#ty>::IS_STORE, #message));
+    let check = quote_spanned!(first=> #krate::core::assert!(!#krate::Probe::<#ty>::IS_STORE, #message));
     (conditions.as_slice(), check)
 }
 
 /// The struct's generics, and that fields whose types depend on them are stores: so the bounds that make them
 /// stores need not be repeated on the struct.
-fn with_stores(declared: &Declared, krate: Krate<'_>) -> Generics {
+fn with_stores(declared: &Declared) -> Generics {
     let mut generics = declared.generics.clone();
     let parameters: Vec<&Ident> = declared
         .generics
@@ -117,11 +120,11 @@ fn with_stores(declared: &Declared, krate: Krate<'_>) -> Generics {
         let ty = &field.ty;
         if mentions(ty.to_token_stream(), &parameters) {
             let span = ty.span();
-            let k = krate.at(span);
+            let krate = krate(span);
             generics
                 .make_where_clause()
                 .predicates
-                .push(parse_quote_spanned!(span=> #ty: #k::Store));
+                .push(parse_quote_spanned!(span=> #ty: #krate::Store));
         }
     }
     generics

@@ -286,12 +286,11 @@ fn a09_everything_goes_through_the_path() {
     for expansion in [on_struct, on_impl] {
         assert!(errors(expansion.clone()).is_empty());
         let text = expansion.to_string();
-        assert!(text.contains("facade :: kproc :: __private"), "{text}");
         assert!(
-            text.matches(":: kproc :: __private").count()
-                == text.matches("facade :: kproc :: __private").count(),
+            text.contains("use facade :: kproc :: __private as __kproc"),
             "{text}"
         );
+        assert_eq!(text.matches("__private").count(), 1, "{text}");
         assert!(
             !text.contains("# [facade") && !text.contains("# [state"),
             "{text}"
