@@ -95,7 +95,9 @@ impl Instance {
 
     /// Whether a handler is waiting for something, once nothing more can happen at the present time.
     pub(super) fn waits(&self) -> bool {
-        !self.running.is_idle()
+        // Before and after, there are no workers that could say that they are idle.
+        let at_work = [RunState::Running, RunState::Restoring, RunState::Stopping];
+        at_work.contains(&self.status().state) && !self.running.is_idle()
     }
 
     /// Lets it begin, and bring its tasks up to date.
