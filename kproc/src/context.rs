@@ -100,6 +100,7 @@ impl<'r> Context<'r> {
     /// }
     /// ```
     #[inline]
+    #[expect(clippy::needless_pass_by_value, reason = "a payload is itself a reference")]
     pub fn send<K: Codec, V: Codec>(
         &mut self,
         topic: &Topic<K, V>,

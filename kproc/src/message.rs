@@ -56,6 +56,7 @@ pub struct Message<'m> {
 
 impl<'m> Message<'m> {
     #[inline]
+    #[expect(clippy::needless_pass_by_value, reason = "a payload is itself a reference")]
     pub(crate) fn new<K: Codec, V: Codec>(
         outbox: &'m mut Outbox,
         topic: &Topic<K, V>,
@@ -98,7 +99,7 @@ impl<'m> Message<'m> {
     }
 
     /// Adds headers as they came, such as those of the present record.
-    pub fn headers(mut self, headers: Headers<'_>) -> Self {
+    pub fn headers(self, headers: Headers<'_>) -> Self {
         if self.draft.is_some() {
             self.outbox.add_headers(headers);
         }

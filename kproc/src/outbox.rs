@@ -199,12 +199,6 @@ impl Outbox {
         self.rows.clear();
     }
 
-    /// The topics that were ever sent to, with their text forms.
-    #[cfg(test)]
-    pub(crate) fn topics(&self) -> impl Iterator<Item = &crate::topic::AnyTopic> {
-        self.topics.typed()
-    }
-
     /// The name of a topic in the program, or else in the cluster.
     pub(crate) fn name(&self, topic: TopicId) -> &str {
         self.topics.name(topic)
@@ -261,6 +255,7 @@ impl Outbox {
     /// Completes a record: what was written since its value are its headers. Fails if the outbox is full, and
     /// then drops it.
     #[inline]
+    #[expect(clippy::needless_pass_by_value, reason = "a draft is posted once")]
     pub(crate) fn post(&mut self, draft: Draft) -> Result<(), Full> {
         let end = self.bytes.len();
         if end > Self::MAX_BYTES {

@@ -128,6 +128,7 @@ pub(crate) fn encode_header(name: &[u8], value: Option<&[u8]>, out: &mut Vec<u8>
 }
 
 /// `None` at the end of the headers, `Some(None)` for a null.
+#[expect(clippy::option_option, reason = "the end and a null are two things")]
 fn take_block<'r>(rest: &mut &'r [u8]) -> Option<Option<&'r [u8]>> {
     let (length, after) = rest.split_first_chunk::<4>()?;
     let length = u32::from_le_bytes(*length);

@@ -4,6 +4,8 @@
 
 mod check;
 mod declared;
+#[cfg(test)]
+mod tests;
 
 use std::{collections::BTreeMap, fmt, sync::Arc};
 

@@ -95,13 +95,13 @@ impl<'t> Desk<'t> {
         poll_fn(
             |cx| match catch_unwind(AssertUnwindSafe(|| unit.as_mut().poll(cx))) {
                 Ok(Poll::Ready(never)) => match never {},
-                Ok(Poll::Pending) => match self.result.take() {
-                    Some(result) => Poll::Ready(result),
-                    None => {
-                        self.waited.set(true);
-                        Poll::Pending
+                Ok(Poll::Pending) => {
+                    if let Some(result) = self.result.take() {
+                        return Poll::Ready(result);
                     }
-                },
+                    self.waited.set(true);
+                    Poll::Pending
+                }
                 Err(payload) => Poll::Ready(Err(panicked(&*payload))),
             },
         )

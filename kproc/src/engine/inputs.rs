@@ -130,7 +130,7 @@ impl Inputs {
             match input.head {
                 // `None` is less than any timestamp.
                 Some(head) if best.is_none_or(|best| head.order < best.0) => {
-                    best = Some((head.order, number))
+                    best = Some((head.order, number));
                 }
                 Some(_) => {}
                 None if input.more => waits = true,

@@ -12,7 +12,7 @@ use std::{
     time::Duration,
 };
 
-use kproc_store::{CommitPoint, Environment, EnvironmentOptions};
+use kproc_store::{Environment, EnvironmentOptions};
 use tempfile::TempDir;
 
 use super::{Attached, Carry, Failure, Pause, Rest, Task, TaskSettings};
@@ -83,35 +83,25 @@ impl Load {
     }
 }
 
-/// A record that was sent.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Sent {
-    pub(crate) topic: String,
-    pub(crate) partition: Option<u32>,
-    pub(crate) timestamp: Option<i64>,
-    pub(crate) key: Option<Vec<u8>>,
-    pub(crate) value: Option<Vec<u8>>,
-    pub(crate) headers: Vec<(Vec<u8>, Option<Vec<u8>>)>,
-}
-
 /// A task run by hand.
 pub struct Rig {
     pub(crate) topology: Arc<Topology>,
     pub(crate) task: Task,
+    #[cfg(test)]
     pub(crate) settings: TaskSettings,
     pub(crate) clock: HandClock,
     pub(crate) rest: Rest,
     pub(crate) budget: usize,
-    environments: Vec<Option<Environment>>,
-    next: Vec<u64>,
+    pub(super) environments: Vec<Option<Environment>>,
+    pub(super) next: Vec<u64>,
     /// The metadata of the last commit.
-    metadata: Option<String>,
+    pub(super) metadata: Option<String>,
     // Last: removed after the environments are closed.
     directory: TempDir,
 }
 
 /// Partition of the rig's task.
-const PARTITION: Partition = Partition::new(3);
+pub(super) const PARTITION: Partition = Partition::new(3);
 
 impl Rig {
     /// A task of this processor, started.
@@ -146,6 +136,7 @@ impl Rig {
     }
 
     /// A task of these processors, which share inputs; not started.
+    #[cfg_attr(not(test), expect(clippy::needless_pass_by_value, reason = "tests keep them"))]
     pub(crate) fn of(factories: Vec<Factory>, settings: TaskSettings) -> Self {
         let topology = Topology::build("app", factories, [].into()).unwrap_or_else(|error| panic!("{error}"));
         let topology = Arc::new(topology);
@@ -169,6 +160,7 @@ impl Rig {
         let mut rig = Self {
             topology,
             task,
+            #[cfg(test)]
             settings,
             clock: HandClock::default(),
             rest: Rest::default(),
@@ -183,7 +175,7 @@ impl Rig {
     }
 
     /// Opens the stores of a new task, and says that its inputs have no more than what is fed.
-    fn prepare(&mut self) {
+    pub(super) fn prepare(&mut self) {
         for (processor, environment) in self.environments.iter().enumerate() {
             let Some(environment) = environment else { continue };
             for store in 0..self.topology.processors[processor].stores.len() {
@@ -207,105 +199,8 @@ impl Rig {
         now_or_never(self.task.start(&self.clock))
     }
 
-    pub(crate) fn stop(&mut self) -> Result<(), Failure> {
-        now_or_never(self.task.stop(&self.clock))
-    }
-
     pub(crate) fn run(&mut self) -> Result<Pause, Failure> {
         now_or_never(self.task.run(&self.rest, self.budget, &self.clock))
-    }
-
-    /// Feeds records to a topic.
-    pub(crate) fn feed(&mut self, topic: &str, records: &[Fed<'_>]) {
-        let inputs = &self.topology.groups[0].inputs;
-        let input = inputs
-            .iter()
-            .position(|input| &*input.name == topic)
-            .expect("an input");
-        let load = Load::new(self.next[input], records);
-        self.next[input] += records.len() as u64;
-        self.feed_load(input, &load);
-    }
-
-    /// Lets wall and monotonic time go on.
-    pub(crate) fn advance(&mut self, millis: i64) {
-        self.clock.wall.fetch_add(millis, Ordering::Relaxed);
-        self.clock.now.fetch_add(millis, Ordering::Relaxed);
-    }
-
-    /// What was sent since the last call.
-    pub(crate) fn sent(&mut self) -> Vec<Sent> {
-        let owned = |bytes: Option<&[u8]>| bytes.map(<[u8]>::to_vec);
-        let outbox = self.task.outbox();
-        let sent = outbox.iter().map(|record| Sent {
-            topic: record.topic.to_string(),
-            partition: record.partition.map(Partition::get),
-            timestamp: record.timestamp.map(Timestamp::as_millis),
-            key: owned(record.key),
-            value: owned(record.value),
-            headers: record
-                .headers
-                .iter()
-                .map(|(name, value)| (name.to_vec(), owned(value)))
-                .collect(),
-        });
-        let sent = sent.collect();
-        outbox.clear();
-        sent
-    }
-
-    /// Commits; gives what a producer and the group would get.
-    pub(crate) fn commit(&mut self) -> Option<(Vec<Sent>, super::TaskCommit)> {
-        let commit = self.task.prepare_commit()?;
-        self.metadata = Some(commit.metadata.clone());
-        let mut attached = self.task.detach();
-        for (processor, environment) in self.environments.iter().enumerate() {
-            let Some(environment) = environment else { continue };
-            let mine = attached
-                .iter_mut()
-                .filter(|attached| attached.processor == processor);
-            let mut buffers: Vec<_> = mine
-                .map(|attached| (attached.store, &mut attached.buffer))
-                .collect();
-            environment
-                .commit(&mut buffers, &CommitPoint::default())
-                .expect("a commit");
-        }
-        for attached in attached {
-            self.task.attach(attached);
-        }
-        Some((self.sent(), commit))
-    }
-
-    /// Drops the task and builds it anew at the last commit, as after a fall-back. The inputs are empty then.
-    pub(crate) fn fall_back(&mut self) {
-        let carry = self.task.take_carry();
-        // The new task's buffers can only be opened when the old ones are closed.
-        drop(self.task.detach());
-        self.task = Task::new(&self.topology, 0, PARTITION, &self.settings, carry);
-        self.prepare();
-        self.next.fill(0);
-        self.start().unwrap_or_else(|failure| panic!("{failure}"));
-    }
-
-    /// How many bytes the stores' overlays hold.
-    pub(crate) fn overlay_bytes(&mut self) -> usize {
-        let mut attached = self.task.detach();
-        let bytes = attached
-            .iter_mut()
-            .map(|attached| attached.buffer.overlay_bytes())
-            .sum();
-        attached
-            .into_iter()
-            .for_each(|attached| self.task.attach(attached));
-        bytes
-    }
-
-    /// A processor of this type.
-    pub(crate) fn processor<P: Processor>(&self) -> &P {
-        let mut all = (0..self.topology.processors.len()).filter_map(|number| self.task.processor(number));
-        all.find_map(|processor| processor.downcast_ref())
-            .expect("a processor of this type")
     }
 }
 
@@ -351,7 +246,7 @@ impl Clock for HandClock {
 }
 
 /// The result of a future that does not wait.
-fn now_or_never<T>(future: impl Future<Output = T>) -> T {
+pub(super) fn now_or_never<T>(future: impl Future<Output = T>) -> T {
     match pin!(future).poll(&mut Context::from_waker(Waker::noop())) {
         Poll::Ready(result) => result,
         Poll::Pending => panic!("a handler waits for something that the rig does not have"),

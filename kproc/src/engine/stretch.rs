@@ -380,6 +380,10 @@ impl<'s, 't> Stretch<'s, 't> {
     }
 
     #[cold]
+    #[expect(
+        clippy::unnecessary_box_returns,
+        reason = "a result that is one pointer wide costs a record less"
+    )]
     fn broken(&self, unit: usize, error: Option<Error>) -> Box<Broken> {
         let Self { what, before, .. } = *self;
         Box::new(Broken {

@@ -45,12 +45,6 @@ impl Topics {
         entry.topic.as_ref().map_or(&entry.target, |topic| &topic.name)
     }
 
-    /// The topics as the program knows them.
-    #[cfg(test)]
-    pub(super) fn typed(&self) -> impl Iterator<Item = &AnyTopic> {
-        self.list.iter().filter_map(|entry| entry.topic.as_ref())
-    }
-
     /// The number of a topic of the program.
     #[inline]
     pub(super) fn number<K: Codec, V: Codec>(&mut self, topic: &Topic<K, V>) -> TopicId {

@@ -5,6 +5,7 @@ mod content;
 mod failures;
 mod order;
 mod policies;
+mod rig;
 mod time;
 mod waiting;
 
@@ -14,7 +15,11 @@ use std::{
     time::Duration,
 };
 
-use super::{Failure, Next, Pause, Phase, TaskSettings, rig::*};
+use self::rig::Sent;
+use super::{
+    Failure, Next, Pause, Phase, TaskSettings,
+    rig::{Fed, Load, Rig, START},
+};
 use crate::{
     Context, Error, ErrorKind, MissingTimestamp, Null, Offset, Partition, Policies, Policy, Processor,
     Record, Result, Retry, Table, Timer, TimerClock, TimerId, Timestamp, Topic,

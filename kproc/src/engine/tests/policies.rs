@@ -112,7 +112,7 @@ fn a_retry_waits_longer_each_time_and_holds_only_its_own_task() {
             Ok(pause) => assert_eq!(pause, Pause::Starved),
             Err(failure) => break failure,
         }
-        let wait = rig.task.wake_at().unwrap() - crate::Clock::now(&rig.clock);
+        let wait = rig.sleep().unwrap();
         // It is at rest meanwhile: nothing is half done, and a commit is possible.
         assert_eq!(
             (count::<0>(&rig, "good"), count::<0>(&rig, "bad")),
@@ -163,9 +163,8 @@ fn a_retry_that_works_is_forgotten_and_the_record_keeps_its_place() {
         if attempt == 1 {
             assert_eq!(rig.task.wake_at(), Some(Duration::from_millis(100 + 200)));
         }
-        rig.advance(rig.task.wake_at().map_or(0, |due| {
-            (due.saturating_sub(crate::Clock::now(&rig.clock))).as_millis() as i64
-        }));
+        let sleep = rig.sleep().unwrap_or_default();
+        rig.advance(sleep.as_millis() as i64);
         if attempt == 2 {
             // The second record fails twice, too: its attempts are its own.
             *failures.lock().unwrap() = 2;
@@ -225,10 +224,10 @@ fn a_panic_under_retry_falls_back_each_time_and_is_bounded() {
     for _ in 0..3 {
         rig.feed("a", &records);
         // After a fall-back it waits before it does anything.
-        if let Some(due) = rig.task.wake_at() {
+        if let Some(sleep) = rig.sleep() {
             assert_eq!(rig.run().unwrap(), Pause::Starved);
             assert_eq!(count::<0>(&rig, "good"), None);
-            rig.advance((due - crate::Clock::now(&rig.clock)).as_millis() as i64);
+            rig.advance(sleep.as_millis() as i64);
         }
         next.push(rig.run().unwrap_err().next);
         if next.last() == Some(&Next::FallBack) {

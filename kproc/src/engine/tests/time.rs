@@ -116,7 +116,7 @@ fn f05_the_grid_does_not_drift_by_what_handlers_take() {
         .rig();
     let mut fires = 0;
     while fires < 60 {
-        let sleep = rig.task.wake_at().unwrap() - crate::Clock::now(&rig.clock);
+        let sleep = rig.sleep().unwrap();
         rig.advance(sleep.as_millis() as i64);
         rig.run().unwrap();
         fires += diary.read().len();

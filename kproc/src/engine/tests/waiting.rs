@@ -49,12 +49,11 @@ impl Processor for Slow {
         ctx.send(&OUT, key, &1)?;
         self.counts.put(key, &1)?;
         self.diary.note(format!("begin {key}"));
-        for entry in self.counts.iter() {
-            let (first, _) = entry?;
-            self.gate.pass().await;
-            self.diary.note(format!("{} of {first}", ctx.offset().unwrap()));
-            break;
-        }
+        let mut entries = self.counts.iter();
+        let (first, _) = entries.next().unwrap()?;
+        self.gate.pass().await;
+        self.diary.note(format!("{} of {first}", ctx.offset().unwrap()));
+        drop(entries);
         self.diary.note(format!("end {key}"));
         assert_ne!(key, "bad", "after the wait");
         ctx.send(&OUT, key, &2)?;
