@@ -1,8 +1,5 @@
-//! Consumer groups, as the cluster sees them: members, who owns what, committed offsets.
-//!
-//! Rebalancing is incremental: whenever members or topics change, the target is worked out anew; partitions
-//! that move are asked back from their owners and given on when these release them (or their time is up), the
-//! others stay where they are.
+//! Consumer groups, as the cluster sees them: members and their sessions, who owns what, committed offsets.
+//! (How partitions move is in `rebalance`.)
 
 use std::{
     collections::BTreeMap,
@@ -13,18 +10,10 @@ use std::{
     time::Duration,
 };
 
-use super::{
-    assignor::range,
-    core::{Core, Shared},
-    driver::Driver,
-    link::Link,
-    mailbox::Mailbox,
-    queue::EmbeddedQueue,
-};
+use super::{core::Core, driver::Driver, link::Link, mailbox::Mailbox};
 use crate::{
     cluster::{
-        Assignment, ClusterError, ClusterErrorKind, CommittedOffset, Event, JoinRequest, OffsetCommit,
-        Ownership, Result, RevokeToken,
+        ClusterError, ClusterErrorKind, CommittedOffset, Event, JoinRequest, OffsetCommit, Ownership, Result,
     },
     record::TopicPartition,
 };
@@ -40,7 +29,7 @@ pub(super) type Owned = Vec<(TopicPartition, Ownership)>;
 #[derive(Default)]
 pub(super) struct GroupState {
     pub(super) members: BTreeMap<MemberId, MemberState>,
-    owners: BTreeMap<TopicPartition, Owner>,
+    pub(super) owners: BTreeMap<TopicPartition, Owner>,
     pub(super) offsets: BTreeMap<TopicPartition, CommittedOffset>,
 }
 
@@ -66,13 +55,13 @@ pub(super) enum Presence {
 }
 
 /// Who has a partition.
-struct Owner {
-    member: MemberId,
-    ownership: Ownership,
+pub(super) struct Owner {
+    pub(super) member: MemberId,
+    pub(super) ownership: Ownership,
     /// Asked back, and not yet released.
-    revoking: bool,
+    pub(super) revoking: bool,
     /// Set when the ownership ends: the queue falls silent.
-    over: Arc<AtomicBool>,
+    pub(super) over: Arc<AtomicBool>,
 }
 
 impl GroupState {
@@ -102,7 +91,7 @@ impl GroupState {
     }
 
     /// Ends an ownership, if it is the present one.
-    fn end(&mut self, place: &TopicPartition, ownership: Ownership) -> bool {
+    pub(super) fn end(&mut self, place: &TopicPartition, ownership: Ownership) -> bool {
         let present = self
             .owners
             .get(place)
@@ -165,11 +154,7 @@ impl Core {
 
     /// A member is heard of (again).
     pub(super) fn hear(&mut self, driver: &dyn Driver, group: &str, id: MemberId) {
-        let Some(member) = self
-            .groups
-            .get_mut(group)
-            .and_then(|state| state.members.get_mut(&id))
-        else {
+        let Some(member) = self.member_mut(group, id) else {
             return;
         };
         let before = std::mem::replace(&mut member.presence, Presence::Here);
@@ -185,11 +170,7 @@ impl Core {
 
     /// Nothing is heard of a member from now on.
     pub(super) fn fall_silent(&mut self, driver: &dyn Driver, group: &str, id: MemberId) {
-        let Some(member) = self
-            .groups
-            .get_mut(group)
-            .and_then(|state| state.members.get_mut(&id))
-        else {
+        let Some(member) = self.member_mut(group, id) else {
             return;
         };
         if member.presence != Presence::Here {
@@ -214,7 +195,7 @@ impl Core {
     /// An instance's members are heard of again.
     pub(super) fn instance_is_back(&mut self, driver: &dyn Driver, instance: u64) {
         for (group, id) in self.members_of(instance) {
-            let Some(member) = self.groups.get(&group).and_then(|state| state.members.get(&id)) else {
+            let Some(member) = self.member(&group, id) else {
                 continue;
             };
             let mailbox = member.mailbox.clone();
@@ -288,178 +269,11 @@ impl Core {
         self.balance(driver, group);
     }
 
-    /// A member has given back what it was asked for.
-    pub(super) fn release(&mut self, driver: &dyn Driver, group: &str, released: &Owned) {
-        let Some(state) = self.groups.get_mut(group) else {
-            return;
-        };
-        for (place, ownership) in released {
-            state.end(place, *ownership);
-        }
-        self.balance(driver, group);
+    pub(super) fn member(&self, group: &str, id: MemberId) -> Option<&MemberState> {
+        self.groups.get(group)?.members.get(&id)
     }
 
-    /// A member has not given back in time what it was asked for.
-    fn release_is_late(&mut self, driver: &dyn Driver, group: &str, id: MemberId, asked: Owned) {
-        let Some(state) = self.groups.get_mut(group) else {
-            return;
-        };
-        let lost: Owned = asked
-            .into_iter()
-            .filter(|(place, ownership)| state.end(place, *ownership))
-            .collect();
-        if !lost.is_empty() {
-            self.post(group, id, Event::Lost(lost));
-            self.balance(driver, group);
-        }
-    }
-
-    /// Works out the target of every group, for topics have changed.
-    pub(super) fn balance_all(&mut self, driver: &dyn Driver) {
-        for group in self.groups.keys().cloned().collect::<Vec<_>>() {
-            self.balance(driver, &group);
-        }
-    }
-
-    /// Asks back what is to move, and gives what is free.
-    fn balance(&mut self, driver: &dyn Driver, group: &str) {
-        let counts = self
-            .topics
-            .counts()
-            .map(|(name, count)| (name.clone(), count))
-            .collect();
-        let Some(state) = self.groups.get_mut(group) else {
-            return;
-        };
-        let present = state
-            .members
-            .iter()
-            .filter(|(_, member)| member.presence != Presence::Out);
-        let present: Vec<_> = present
-            .map(|(id, member)| (*id, &member.request.topics[..]))
-            .collect();
-        let target = range(&present, &counts);
-
-        let mut asked: BTreeMap<MemberId, Owned> = BTreeMap::new();
-        for (place, owner) in &mut state.owners {
-            if target.get(place) != Some(&owner.member) && !owner.revoking {
-                owner.revoking = true;
-                asked
-                    .entry(owner.member)
-                    .or_default()
-                    .push((place.clone(), owner.ownership));
-            }
-        }
-        let mut given: BTreeMap<MemberId, Vec<TopicPartition>> = BTreeMap::new();
-        for (place, member) in target {
-            if !state.owners.contains_key(&place) {
-                given.entry(member).or_default().push(place);
-            }
-        }
-        for (member, places) in asked {
-            self.ask_back(driver, group, member, places);
-        }
-        for (member, places) in given {
-            self.give(group, member, places);
-        }
-    }
-
-    fn ask_back(&mut self, driver: &dyn Driver, group: &str, id: MemberId, asked: Owned) {
-        let Some(member) = self.groups.get(group).and_then(|state| state.members.get(&id)) else {
-            return;
-        };
-        let deadline = driver.now().saturating_add(member.request.revoke_timeout);
-        let (link, mailbox, me) = (member.link.clone(), Arc::downgrade(&member.mailbox), self.me());
-        let release = {
-            let (group, released) = (group.to_owned(), asked.clone());
-            move || {
-                // A member that crashed releases nothing; its session runs out.
-                if mailbox.upgrade().is_none_or(|mailbox| mailbox.is_closed()) {
-                    return;
-                }
-                link.tell(move || {
-                    if let Some(shared) = me.upgrade() {
-                        shared.with(|core| core.release(&*shared.driver, &group, &released));
-                    }
-                });
-            }
-        };
-        self.post(
-            group,
-            id,
-            Event::Revoked(asked.clone(), RevokeToken::new(deadline, release)),
-        );
-        let group = group.to_owned();
-        self.run_at(deadline, move |shared| {
-            shared.with(|core| core.release_is_late(&*shared.driver, &group, id, asked));
-        });
-    }
-
-    fn give(&mut self, group: &str, id: MemberId, places: Vec<TopicPartition>) {
-        let mut assignments = Vec::with_capacity(places.len());
-        for place in places {
-            let (ownership, waiter) = (Ownership(self.number()), self.number());
-            let Some(topic) = self.topics.get(&place.topic).map(|topic| topic.id) else {
-                continue;
-            };
-            let Some(shared) = self.me().upgrade() else { return };
-            let Some(state) = self.groups.get_mut(group) else {
-                return;
-            };
-            let Some(member) = state.members.get(&id) else {
-                return;
-            };
-            let over = Arc::new(AtomicBool::new(false));
-            let queue = EmbeddedQueue {
-                shared,
-                link: member.link.clone(),
-                place: place.clone(),
-                topic,
-                isolation: member.request.isolation,
-                waiter,
-                over: over.clone(),
-                position: None,
-                sought: None,
-            };
-            state.owners.insert(
-                place.clone(),
-                Owner {
-                    member: id,
-                    ownership,
-                    revoking: false,
-                    over,
-                },
-            );
-            assignments.push(Assignment {
-                partition: place,
-                ownership,
-                queue: Box::new(queue),
-            });
-        }
-        self.post(group, id, Event::Assigned(assignments));
-    }
-
-    /// Puts an event into a member's mailbox, when it arrives there.
-    fn post(&mut self, group: &str, id: MemberId, event: Event) {
-        let Some(member) = self.groups.get(group).and_then(|state| state.members.get(&id)) else {
-            return;
-        };
-        let (link, mailbox) = (member.link.clone(), member.mailbox.clone());
-        if let Some(due) = link.delivery() {
-            let job = move |shared: &Shared| {
-                shared.with(|core| core.put(&mailbox, event));
-            };
-            self.run_at(due, job);
-        } else {
-            self.put(&mailbox, event);
-        }
-    }
-
-    fn put(&mut self, mailbox: &Mailbox, event: Event) {
-        match mailbox.put(event) {
-            Ok(Some(waker)) => self.wake(waker),
-            Ok(None) => {}
-            Err(unwanted) => self.drop_later(unwanted),
-        }
+    fn member_mut(&mut self, group: &str, id: MemberId) -> Option<&mut MemberState> {
+        self.groups.get_mut(group)?.members.get_mut(&id)
     }
 }

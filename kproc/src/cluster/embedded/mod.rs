@@ -58,6 +58,7 @@ mod pieces;
 mod producer;
 mod queue;
 mod reader;
+mod rebalance;
 mod topics;
 mod transactional;
 mod transactions;

@@ -65,7 +65,7 @@ impl Transactions {
 impl Core {
     /// Aborts what an earlier producer of the id left open, and fences it.
     pub(super) fn init_transactions(&mut self, driver: &dyn Driver, id: &str, timeout: Duration) -> Licence {
-        self.finish(driver, id, Phase::Decided { committed: false });
+        self.finish(driver, id);
         let fresh = Coordinated {
             epoch: 0,
             timeout,
@@ -101,6 +101,7 @@ impl Core {
         (group, member): (&str, MemberId),
         offsets: Vec<OffsetCommit>,
     ) -> Result<()> {
+        self.licensed(licence)?;
         self.check_commit(group, member, &offsets)?;
         let open = self.transaction(driver, licence)?;
         open.offsets.push((group.to_owned(), offsets));
@@ -115,7 +116,11 @@ impl Core {
         committed: bool,
     ) -> Result<()> {
         let coordinated = self.licensed(licence)?;
-        let Some(open) = &mut coordinated.open else {
+        let Some(open) = coordinated
+            .open
+            .as_mut()
+            .filter(|open| open.phase == Phase::Undecided)
+        else {
             return Ok(());
         };
         open.phase = Phase::Decided { committed };
@@ -144,26 +149,31 @@ impl Core {
     /// The producer's transaction; it begins now if there is none.
     fn transaction(&mut self, driver: &dyn Driver, licence: &Licence) -> Result<&mut Open> {
         let open = self.licensed(licence)?.open.as_ref();
-        if open.is_some_and(|open| open.phase != Phase::Undecided) {
+        if open.is_none_or(|open| open.phase != Phase::Undecided) {
             // A client would wait until the one before is finished.
-            self.finish(driver, &licence.id, Phase::Undecided);
+            self.finish(driver, &licence.id);
+            self.begin(driver, licence)?;
         }
+        let open = self.licensed(licence)?.open.as_mut();
+        open.ok_or_else(|| ClusterError::new(ClusterErrorKind::Fatal, "the transaction did not begin"))
+    }
+
+    fn begin(&mut self, driver: &dyn Driver, licence: &Licence) -> Result<()> {
         let number = TxnNumber(self.number());
         let coordinated = self.licensed(licence)?;
-        let timeout = coordinated.open.is_none().then_some(coordinated.timeout);
-        if let Some(timeout) = timeout {
-            let id = licence.id.clone();
-            self.run_at(driver.now().saturating_add(timeout), move |shared| {
-                shared.with(|core| core.time_out(&*shared.driver, &id, number));
-            });
-        }
-        let fresh = || Open {
+        let (phase, places, offsets) = (Phase::Undecided, BTreeSet::new(), Vec::new());
+        coordinated.open = Some(Open {
             number,
-            phase: Phase::Undecided,
-            places: BTreeSet::new(),
-            offsets: Vec::new(),
-        };
-        Ok(self.licensed(licence)?.open.get_or_insert_with(fresh))
+            phase,
+            places,
+            offsets,
+        });
+        let due = driver.now().saturating_add(coordinated.timeout);
+        let id = licence.id.clone();
+        self.run_at(due, move |shared| {
+            shared.with(|core| core.time_out(&*shared.driver, &id, number));
+        });
+        Ok(())
     }
 
     /// Aborts a transaction that is older than its producer wanted, and fences the producer.
@@ -174,7 +184,7 @@ impl Core {
         let undecided = |open: &Open| open.number == number && open.phase == Phase::Undecided;
         if coordinated.open.as_ref().is_some_and(undecided) {
             coordinated.epoch += 1;
-            self.finish(driver, id, Phase::Decided { committed: false });
+            self.finish(driver, id);
         }
     }
 
@@ -185,24 +195,17 @@ impl Core {
             .get(id)
             .and_then(|coordinated| coordinated.open.as_ref());
         if open.is_some_and(|open| open.number == number) {
-            self.finish(driver, id, Phase::Undecided);
+            self.finish(driver, id);
         }
     }
 
-    /// Writes the markers of the id's transaction, and its offsets. If it is undecided, `verdict` decides.
-    fn finish(&mut self, driver: &dyn Driver, id: &str, verdict: Phase) {
-        let open = self
-            .transactions
-            .0
-            .get_mut(id)
-            .and_then(|coordinated| coordinated.open.take());
-        let Some(open) = open else { return };
-        let phase = if open.phase == Phase::Undecided {
-            verdict
-        } else {
-            open.phase
+    /// Writes the markers of the id's transaction, and its offsets. One that is undecided is aborted.
+    fn finish(&mut self, driver: &dyn Driver, id: &str) {
+        let coordinated = self.transactions.0.get_mut(id);
+        let Some(open) = coordinated.and_then(|coordinated| coordinated.open.take()) else {
+            return;
         };
-        let committed = phase == Phase::Decided { committed: true };
+        let committed = open.phase == Phase::Decided { committed: true };
         for place in &open.places {
             // A topic may have been deleted meanwhile.
             let Ok(log) = self.topics.log_mut(place) else {
