@@ -1,14 +1,11 @@
 //! `impl Processor`: the dispatch to the handlers of a processor's impl block.
 
 use proc_macro2::{Ident, Span, TokenStream};
-use quote::{ToTokens, quote, quote_spanned};
-use syn::{Attribute, Expr, ReturnType, Type, spanned::Spanned};
+use quote::quote;
+use syn::{Attribute, Type};
 
-use super::{checked, import, locate, refused, state_of};
-use crate::{
-    check::mentions_static,
-    model::{Clock, Handled, Handler, Start, Trigger},
-};
+use super::{calls, import, refused, state_of};
+use crate::model::{Clock, Handled, Handler, Start, Trigger};
 
 /// What follows the impl block.
 pub(crate) fn expand(handled: &Handled) -> TokenStream {
@@ -16,13 +13,12 @@ pub(crate) fn expand(handled: &Handled) -> TokenStream {
         return refused::expand(handled);
     }
     let import = import(handled.krate.as_ref());
-    let expansion = Expansion(&handled.self_ty);
     let mut methods = Methods::default();
     for handler in &handled.handlers {
-        expansion.add(handler, &mut methods);
+        methods.add(&handled.self_ty, handler);
     }
     for topic in &handled.sends {
-        let topic = typed(topic);
+        let topic = calls::typed(topic);
         methods.declare.push(quote!(__to.output(#topic);));
     }
     let Handled {
@@ -104,196 +100,61 @@ struct Call {
     tokens: TokenStream,
 }
 
-/// Expands the handlers of this type.
-struct Expansion<'a>(&'a Type);
-
-impl Expansion<'_> {
-    fn add(&self, handler: &Handler, methods: &mut Methods) {
+impl Methods {
+    /// Adds what a handler gives to them.
+    fn add(&mut self, this: &Type, handler: &Handler) {
         let conditions = &handler.conditions;
         match &handler.trigger {
             Trigger::Message { topic, start } => {
                 // Numbered explicitly: a handler that is switched off does not shift the others'.
-                let number = methods.inputs.len();
-                let declared = typed(topic);
+                let number = self.inputs.len();
+                let declared = calls::typed(topic);
                 let start = match start {
                     Start::Earliest => quote!(__kproc::Start::Earliest),
                     Start::Latest => quote!(__kproc::Start::Latest),
                 };
-                methods
-                    .declare
+                self.declare
                     .push(quote!(#(#conditions)* __to.input(#number, #declared, #start);));
-                let body = self.message(handler, topic);
-                methods.inputs.push(quote!(#(#conditions)* #number => { #body }));
+                let body = calls::message(this, handler, topic);
+                self.inputs.push(quote!(#(#conditions)* #number => { #body }));
             }
             Trigger::Every { millis, clock } => {
-                let number = methods.timers.len();
+                let number = self.timers.len();
                 let clock = match clock {
                     Clock::Wall => quote!(__kproc::TimerClock::Wall),
                     Clock::Stream => quote!(__kproc::TimerClock::Stream),
                 };
-                methods.declare.push(quote! {
+                self.declare.push(quote! {
                     #(#conditions)*
                     __to.every(#number, __kproc::Duration::from_millis(#millis), #clock);
                 });
-                let body = self.firing(handler, &quote!(__kproc::Periodic));
-                methods
-                    .timers
+                let body = calls::firing(this, handler, &quote!(__kproc::Periodic));
+                self.timers
                     .push(quote!(#(#conditions)* __kproc::Timer::Every(#number) => { #body }));
             }
             Trigger::Schedule => {
-                methods
-                    .declare
+                self.declare
                     .push(quote!(#(#conditions)* __kproc::Declare::handles_scheduled(__to);));
-                let tokens = self.firing(handler, &quote!(__id));
-                methods.schedules.push(Call {
+                let tokens = calls::firing(this, handler, &quote!(__id));
+                self.schedules.push(Call {
                     conditions: conditions.clone(),
                     tokens,
                 });
             }
             Trigger::Start => {
-                methods.starts.push(Call {
+                self.starts.push(Call {
                     conditions: conditions.clone(),
-                    tokens: self.framing(handler),
+                    tokens: calls::framing(this, handler),
                 });
             }
             Trigger::Stop => {
-                methods.stops.push(Call {
+                self.stops.push(Call {
                     conditions: conditions.clone(),
-                    tokens: self.framing(handler),
+                    tokens: calls::framing(this, handler),
                 });
             }
         }
     }
-
-    /// Fetches the arguments that a record gives, and calls.
-    fn message(&self, handler: &Handler, topic: &Expr) -> TokenStream {
-        let topic = typed(topic);
-        let sources: &[Source] = match handler.arguments.len() {
-            1 => &[Source::Value],
-            2 => &[Source::First, Source::Value],
-            _ => &[Source::Context, Source::Key, Source::Value],
-        };
-        let mut fetches = TokenStream::new();
-        let mut locals = Vec::new();
-        for (ty, source) in handler.arguments.iter().zip(sources) {
-            let local = local(source.name(), ty);
-            let record = locate(quote!(__record), ty.span());
-            let ctx = locate(quote!(__ctx), ty.span());
-            let fetch = match source {
-                Source::Context => checked(ty, "context", ctx),
-                Source::First => checked(ty, "first", quote!(#topic, #ctx, #record)),
-                Source::Key => checked(ty, "key", quote!(#topic, #record)),
-                Source::Value => checked(ty, "value", quote!(#topic, #record)),
-            };
-            let try_ = (!matches!(source, Source::Context)).then(|| quote!(?));
-            fetches.extend(quote!(let #local = #fetch #try_;));
-            locals.push(local);
-        }
-        let call = self.call(handler, &locals);
-        quote!(#fetches #call)
-    }
-
-    /// Fetches the arguments that a timer gives, and calls.
-    fn firing(&self, handler: &Handler, firing: &TokenStream) -> TokenStream {
-        let mut fetches = TokenStream::new();
-        let mut locals = Vec::new();
-        for (number, ty) in handler.arguments.iter().enumerate() {
-            let local = local(["__first", "__second", "__third"][number], ty);
-            let (firing, now) = (
-                locate(firing.clone(), ty.span()),
-                locate(quote!(__now), ty.span()),
-            );
-            let ctx = locate(quote!(__ctx), ty.span());
-            let fetch = match (number, handler.arguments.len()) {
-                // With all there is, the first must be the context.
-                (0, 3) => checked(ty, "context", ctx),
-                (0, _) => checked(ty, "timer_first", quote!(#ctx, #firing, #now)),
-                _ => checked(ty, "timer", quote!(#firing, #now)),
-            };
-            fetches.extend(quote!(let #local = #fetch;));
-            locals.push(local);
-        }
-        let call = self.call(handler, &locals);
-        quote!(#fetches #call)
-    }
-
-    /// Calls a handler that takes the context or nothing.
-    fn framing(&self, handler: &Handler) -> TokenStream {
-        let fetches = handler.arguments.iter().map(|ty| {
-            let (local, ctx) = (local("__context", ty), locate(quote!(__ctx), ty.span()));
-            let fetch = checked(ty, "context", ctx);
-            (local.clone(), quote!(let #local = #fetch;))
-        });
-        let (locals, fetches): (Vec<_>, Vec<_>) = fetches.unzip();
-        let call = self.call(handler, &locals);
-        quote!(#(#fetches)* #call)
-    }
-
-    /// `{ let __result = <Self>::handler(self, …).await; outcome(__result) }`
-    fn call(&self, handler: &Handler, locals: &[Ident]) -> TokenStream {
-        let Handler {
-            ident,
-            is_async,
-            arguments,
-            output,
-            ..
-        } = handler;
-        let ty = self.0;
-        // A record is not `'static`: the compiler's word about it belongs on the argument that asks for it.
-        let place = arguments
-            .iter()
-            .find(|ty| mentions_static(ty))
-            .map_or(ident.span(), Spanned::span);
-        let call = locate(quote!(<#ty>::#ident(self, #(#locals),*)), place);
-        let wait = is_async.then(|| quote!(.await));
-        let (result, outcome) = match output {
-            ReturnType::Default => {
-                let result = Ident::new("__result", ident.span());
-                (
-                    result.clone(),
-                    checked(ident, "outcome", result.to_token_stream()),
-                )
-            }
-            // `!` has no impls: nothing comes back.
-            ReturnType::Type(_, ty) if matches!(**ty, Type::Never(_)) => return quote!(#call #wait),
-            ReturnType::Type(_, ty) => {
-                let result = Ident::new("__result", ty.span());
-                (result.clone(), checked(ty, "outcome", result.to_token_stream()))
-            }
-        };
-        quote!({ let #result = #call #wait; #outcome })
-    }
-}
-
-/// `topic(&TOPIC)`
-fn typed(topic: &Expr) -> TokenStream {
-    let span = topic.span();
-    checked(topic, "topic", quote_spanned!(span=> &#topic))
-}
-
-/// Where an argument of a message handler comes from.
-#[derive(Clone, Copy)]
-enum Source {
-    Context,
-    First,
-    Key,
-    Value,
-}
-
-impl Source {
-    fn name(self) -> &'static str {
-        match self {
-            Self::Context => "__context",
-            Self::First => "__first",
-            Self::Key => "__key",
-            Self::Value => "__value",
-        }
-    }
-}
-
-/// A local that is located at an argument's type.
-fn local(name: &str, ty: &Type) -> Ident {
-    Ident::new(name, Span::call_site().located_at(ty.span()))
 }
 
 /// A method that frames a task's life, if it has anything to do.

@@ -11,6 +11,7 @@
 //!   processors made by `macro_rules!` work, and are only *located* at the user's code. A local whose type is
 //!   checked has the user's own span: the compiler would point at the attribute otherwise.
 
+mod calls;
 pub(crate) mod handlers;
 mod refused;
 pub(crate) mod state;

@@ -28,10 +28,7 @@ pub(crate) fn expand(declared: &Declared) -> TokenStream {
     let stores = fields
         .iter()
         .filter_map(|field| Some(store(field, field.store.as_ref()?)));
-    let probes = fields
-        .iter()
-        .filter(|field| field.store.is_none())
-        .map(|field| probe(field));
+    let probes = fields.iter().filter(|field| field.store.is_none()).map(probe);
     let (cfgs, probes): (Vec<_>, Vec<_>) = probes.unzip();
     let fallback = (!probes.is_empty()).then(|| {
         quote!(
