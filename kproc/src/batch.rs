@@ -110,6 +110,17 @@ impl Batch {
         })
     }
 
+    /// Bytes of the keys, values and headers that are left.
+    pub(crate) fn bytes(&self) -> usize {
+        let length = |range: &Option<Range<u32>>| range.as_ref().map_or(0, Range::len);
+        self.pieces
+            .iter()
+            .skip(self.piece)
+            .flat_map(|(segment, rows)| &segment.rows[rows.start as usize..rows.end as usize])
+            .map(|row| length(&row.key) + length(&row.value) + row.headers.len())
+            .sum()
+    }
+
     /// Calls `each` with the records that are left, in order; the cursor stays where it is.
     pub(crate) fn each<'b>(&'b self, mut each: impl FnMut(Option<&'b [u8]>, Option<&'b [u8]>)) {
         for (segment, rows) in self.pieces.iter().skip(self.piece) {

@@ -76,9 +76,14 @@ impl Clock for SystemClock {
     }
 
     fn sleep_until(&self, due: Duration) -> BoxFuture<'static, ()> {
-        let due = self.start + due;
+        let due = self.start.checked_add(due);
         // Lazily: the runtime is looked for where the sleep is waited for.
-        Box::pin(async move { tokio::time::sleep_until(due.into()).await })
+        Box::pin(async move {
+            match due {
+                Some(due) => tokio::time::sleep_until(due.into()).await,
+                None => std::future::pending().await,
+            }
+        })
     }
 
     fn random(&self) -> u64 {

@@ -85,15 +85,20 @@ impl Worker {
         }
     }
 
-    pub(super) async fn revoke(&mut self, tenure: Tenure, token: Token) {
-        if !self.seats.contains_key(&tenure) {
+    /// Gives tasks back that are wanted back.
+    pub(super) async fn revoke(&mut self, revoked: Vec<(Tenure, Token)>) {
+        let (here, gone): (Vec<_>, Vec<_>) = revoked
+            .into_iter()
+            .partition(|(tenure, _)| self.seats.contains_key(tenure));
+        for (tenure, token) in gone {
             // Handed back: the order goes after it.
             let _ = self.restorer.send(RestorerOrder::Revoke(tenure, token));
-            return;
         }
-        let deadline = token.deadline;
-        self.close(vec![tenure], deadline).await;
-        drop(token);
+        if let Some(deadline) = here.iter().map(|(_, token)| token.deadline).min() {
+            let tasks = here.iter().map(|(tenure, _)| *tenure).collect();
+            self.close(tasks, deadline).await;
+        }
+        drop(here);
     }
 
     pub(super) async fn lost(&mut self, tenure: Tenure) {

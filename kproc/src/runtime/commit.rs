@@ -13,14 +13,14 @@ use super::{
     error::RunError,
     fall_back::Fault,
     seat::{Fate, Rested, Uncommitted},
-    slot::{Slot, Tenure},
+    slot::{Input, Slot, Tenure},
     supervisor::sleep_until,
     worker::Worker,
 };
 use crate::{
     clock::{BoxFuture, Clock},
     cluster::{ClusterErrorKind, CommittedOffset, OffsetCommit, Positions},
-    engine::{Attached, TaskCommit},
+    engine::{Attached, Task, TaskCommit},
     record::{Offset, TopicPartition},
     topology::Topology,
 };
@@ -60,6 +60,7 @@ impl Worker {
             };
             seat.uncommitted = Uncommitted::Nothing;
             let commit = task.prepare_commit();
+            let passed = passed(task, &seat.slot.inputs, commit.as_ref());
             if !task.outbox().is_empty() {
                 seat.sent = true;
                 // Unlike the verbs below, it is soon done: it waits for room in the producer's queue at most.
@@ -74,7 +75,14 @@ impl Worker {
                 );
                 sent.await.ok_or(Fault::Interrupted)?.map_err(Fault::Production)?;
             }
-            prepared.extend(commit.map(|commit| (*tenure, commit)));
+            if commit.is_some() || !passed.is_empty() {
+                let mut commit = commit.unwrap_or_else(|| unchanged(&seat.slot.inputs));
+                commit
+                    .inputs
+                    .retain(|(number, _)| passed.iter().all(|(other, _)| other != number));
+                commit.inputs.extend(passed);
+                prepared.push((*tenure, commit));
+            }
         }
         if prepared.is_empty()
             && !tasks
@@ -224,9 +232,39 @@ impl Worker {
     }
 }
 
+/// The inputs whose queues have gone past what was processed: markers, aborted records, records that compaction
+/// has removed. Were they not committed, the group would seem to lag for ever.
+fn passed(task: &Task, inputs: &[Input], commit: Option<&TaskCommit>) -> Vec<(usize, Offset)> {
+    let mut passed = Vec::new();
+    for (number, input) in inputs.iter().enumerate() {
+        let done = commit.and_then(|commit| commit.inputs.iter().find(|(other, _)| *other == number));
+        let done = done
+            .map(|(_, next)| *next)
+            .or(input.committed.as_ref().map(|committed| committed.next));
+        if task.wants(number)
+            && let Some(position) = input.queue.position()
+            && position > done.unwrap_or(Offset::ZERO)
+        {
+            passed.push((number, position));
+        }
+    }
+    passed
+}
+
+/// A commit of a task to which nothing has happened since the last one.
+fn unchanged(inputs: &[Input]) -> TaskCommit {
+    let metadata = inputs
+        .iter()
+        .find_map(|input| Some(input.committed.as_ref()?.metadata.clone()));
+    TaskCommit {
+        inputs: Vec::new(),
+        metadata: metadata.unwrap_or_default(),
+    }
+}
+
 /// Waits for a verb while the tasks that are away go on. `None`: the deadline, or that of a stop, came first.
 /// The verb is dropped then, its outcome unknown.
-async fn beside<T>(
+pub(super) async fn beside<T>(
     running: &mut FuturesUnordered<BoxFuture<'static, Rested>>,
     rested: &mut Vec<Rested>,
     verb: impl Future<Output = T>,

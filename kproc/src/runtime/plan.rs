@@ -65,28 +65,36 @@ impl Settings {
 /// not ours to count; what we take out of them is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Share {
-    /// Records taken from an input at once.
+    /// Bytes of records taken from an input at once.
     pub(super) batch: usize,
     /// Bytes that a task's outbox and overlays may hold together.
     pub(super) task: usize,
 }
 
 impl Share {
-    /// What a record takes at the least, with its bookkeeping: the size of a batch follows from it.
-    const RECORD: usize = 1 << 10;
+    /// How many records are taken from an input of which nothing is known yet.
+    pub(super) const FIRST_BATCH: usize = 32;
     /// More in one batch gains nothing, and delays what waits for the task to rest.
     const LARGEST_BATCH: usize = 1024;
-    const SMALLEST_BATCH: usize = 8;
+    /// What a record takes besides its key, value and headers.
+    const RECORD: usize = 64;
     /// Even the smallest share holds one large record.
     const SMALLEST_TASK: usize = 64 << 10;
 
     /// The shares when a process has this many tasks that read `inputs` partitions together.
     pub(super) fn of(memory: usize, tasks: usize, inputs: usize) -> Self {
-        let batch = memory / 4 / inputs.max(1) / Self::RECORD;
         Self {
-            batch: batch.clamp(Self::SMALLEST_BATCH, Self::LARGEST_BATCH),
+            batch: memory / 4 / inputs.max(1),
             task: (memory / 2 / tasks.max(1)).max(Self::SMALLEST_TASK),
         }
+    }
+
+    /// How many records to take next, after so many of so many bytes: as many of their size as fit, but not many
+    /// more than last time, for the next ones may be larger.
+    pub(super) fn next_limit(self, limit: usize, records: usize, bytes: usize) -> usize {
+        let size = bytes / records.max(1) + Self::RECORD;
+        let most = limit.saturating_mul(4).min(Self::LARGEST_BATCH);
+        (self.batch / size).clamp(1, most)
     }
 }
 
@@ -96,22 +104,23 @@ mod tests {
 
     #[test]
     fn shares_shrink_with_the_number_of_partitions() {
-        let few = Share::of(256 << 20, 4, 4);
         let many = Share::of(256 << 20, 1000, 2000);
-        assert_eq!(
-            few,
-            Share {
-                batch: 1024,
-                task: 32 << 20
-            }
-        );
-        assert_eq!(
-            many,
-            Share {
-                batch: 32,
-                task: (128 << 20) / 1000
-            }
-        );
+        assert_eq!(many.batch, (64 << 20) / 2000);
         assert!(1000 * many.task <= 128 << 20);
+    }
+
+    #[test]
+    fn g12_large_records_are_taken_one_at_a_time_and_small_ones_by_the_thousand() {
+        let share = Share::of(64 << 20, 10, 10);
+        let mut limit = Share::FIRST_BATCH;
+        for _ in 0..4 {
+            limit = share.next_limit(limit, limit, limit * 100);
+        }
+        assert_eq!(limit, 1024);
+        limit = share.next_limit(limit, limit, limit * 175_000);
+        assert!((1..=10).contains(&limit), "{limit} records of 175 kB");
+        limit = share.next_limit(limit, limit, limit * 10_000_000);
+        assert_eq!(limit, 1);
+        assert_eq!(share.next_limit(limit, 1, 100), 4, "it grows slowly again");
     }
 }

@@ -9,6 +9,7 @@ use futures_util::future::AbortHandle;
 use super::{
     lend::Borrower,
     order::Done,
+    plan::Share,
     slot::{Slot, Tenure},
 };
 use crate::{
@@ -27,8 +28,8 @@ pub(super) struct Seat {
     pub(super) unfinished: bool,
     /// When to run again without records.
     pub(super) wake_at: Option<Duration>,
-    /// What the queues knew at the last look.
-    pub(super) known: Vec<(Option<Offset>, Option<Offset>)>,
+    /// What is known of each input.
+    pub(super) known: Vec<Known>,
     pub(super) uncommitted: Uncommitted,
     /// It has handed something to the producer since the last flush.
     pub(super) sent: bool,
@@ -39,6 +40,24 @@ pub(super) struct Seat {
     pub(super) firing: Option<Done>,
     /// Lend it as soon as it rests.
     pub(super) lend_due: Option<Borrower>,
+}
+
+/// What is known of an input.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Known {
+    /// What its queue knew at the last look: where it has read to, where the partition ends.
+    pub(super) places: (Option<Offset>, Option<Offset>),
+    /// How many records to take at once.
+    pub(super) limit: usize,
+}
+
+impl Default for Known {
+    fn default() -> Self {
+        Self {
+            places: (None, None),
+            limit: Share::FIRST_BATCH,
+        }
+    }
 }
 
 /// Whether a task has something to commit.

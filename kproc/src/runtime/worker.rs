@@ -5,10 +5,9 @@
 //! task and nothing else.
 
 use std::{
-    collections::{BTreeMap, BTreeSet},
+    collections::{BTreeMap, VecDeque},
     panic::{AssertUnwindSafe, catch_unwind},
     sync::Arc,
-    task::{Context, Poll},
     time::Duration,
 };
 
@@ -20,21 +19,22 @@ use futures_util::{
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender};
 
 use super::{
+    commit::beside,
     error::RunError,
+    fall_back::Fault,
     lend::lend,
     order::{RestorerOrder, Rests, WorkerOrder},
-    plan::{Plan, Share},
+    plan::Plan,
     ready::Ready,
-    seat::{Activity, Fate, Rested, Seat, Uncommitted},
-    slot::{Slot, Tenure},
+    seat::{Activity, Fate, Known, Rested, Seat, Uncommitted},
+    slot::{Slot, Tenure, Token},
     status::{Board, TaskPhase},
     supervisor::{Supervisor, message, sleep_until},
 };
 use crate::{
     clock::{BoxFuture, Clock},
-    cluster::{Cluster, ClusterErrorKind, Group, Producer, ProducerOptions},
+    cluster::{Cluster, Group, Producer, ProducerOptions},
     engine::{Attached, Failure, Next, Pause, Task},
-    record::Offset,
 };
 
 /// What a worker needs to begin.
@@ -58,7 +58,9 @@ pub(super) struct Worker {
     pub(super) clock: Arc<dyn Clock>,
     pub(super) board: Arc<Board>,
     pub(super) supervisor: Supervisor,
-    orders: UnboundedReceiver<WorkerOrder>,
+    pub(super) orders: UnboundedReceiver<WorkerOrder>,
+    /// Taken from `orders`, and not yet obeyed.
+    backlog: VecDeque<WorkerOrder>,
     pub(super) rests: Rests,
     pub(super) restorer: UnboundedSender<RestorerOrder>,
     pub(super) producer: Box<dyn Producer>,
@@ -67,7 +69,7 @@ pub(super) struct Worker {
     /// Came to rest while the worker was busy with a verb.
     pub(super) rested: Vec<Rested>,
     pub(super) seats: BTreeMap<Tenure, Seat>,
-    ready: Arc<Ready>,
+    pub(super) ready: Arc<Ready>,
 }
 
 /// Whether a worker goes on.
@@ -98,6 +100,7 @@ impl Worker {
             board: supervisor.board.clone(),
             supervisor,
             orders,
+            backlog: VecDeque::new(),
             rests,
             restorer,
             producer,
@@ -116,12 +119,17 @@ impl Worker {
             }
             self.commit_due().await;
             self.fall_back_due();
+            while let Some(order) = self.backlog.pop_front() {
+                if let Flow::End = self.obey(order).await {
+                    return Ok(());
+                }
+            }
             let idle = self.running.is_empty() && self.ready.is_empty() && self.orders.is_empty();
             self.board.set_idle(self.number, idle);
             let wake_at = self.wake_at();
             tokio::select! { biased;
                 order = self.orders.recv() => match order {
-                    Some(order) => if let Flow::End = self.obey(order).await { return Ok(()) },
+                    Some(order) => self.backlog.push_back(order),
                     None => return Ok(()),
                 },
                 Some(rested) = self.running.next(), if !self.running.is_empty() => self.rested.push(rested),
@@ -135,7 +143,10 @@ impl Worker {
         self.board.set_idle(self.number, false);
         match order {
             WorkerOrder::Take(slot) => self.take(*slot),
-            WorkerOrder::Revoke(tenure, token) => self.revoke(tenure, token).await,
+            WorkerOrder::Revoke(tenure, token) => {
+                let revoked = self.all_revoked(tenure, token);
+                self.revoke(revoked).await;
+            }
             WorkerOrder::Lost(tenure) => self.lost(tenure).await,
             WorkerOrder::Commit => {
                 for seat in self.seats.values_mut() {
@@ -171,6 +182,21 @@ impl Worker {
         Flow::Continue
     }
 
+    /// What is wanted back together is committed together.
+    fn all_revoked(&mut self, tenure: Tenure, token: Token) -> Vec<(Tenure, Token)> {
+        let mut revoked = vec![(tenure, token)];
+        loop {
+            match self.backlog.pop_front().or_else(|| self.orders.try_recv().ok()) {
+                Some(WorkerOrder::Revoke(tenure, token)) => revoked.push((tenure, token)),
+                Some(other) => {
+                    self.backlog.push_front(other);
+                    return revoked;
+                }
+                None => return revoked,
+            }
+        }
+    }
+
     /// Takes a restored task: builds it and starts it.
     fn take(&mut self, mut slot: Slot) {
         let tenure = slot.tenure;
@@ -193,7 +219,7 @@ impl Worker {
         };
         slot.task = Some(task);
         let rest = self.rests.add(tenure);
-        let known = vec![(None, None); slot.inputs.len()];
+        let known = vec![Known::default(); slot.inputs.len()];
         let seat = Seat {
             slot,
             rest,
@@ -249,82 +275,6 @@ impl Worker {
             }
         }
         Ok(task)
-    }
-
-    /// Looks what there is to do for these tasks.
-    fn look(&mut self, tasks: &BTreeSet<Tenure>) {
-        for &tenure in tasks {
-            self.look_at(tenure);
-        }
-    }
-
-    fn look_at(&mut self, tenure: Tenure) {
-        let share = self.share();
-        let Some(seat) = self.seats.get_mut(&tenure) else {
-            return;
-        };
-        if seat.fate != Fate::GoesOn || !seat.started || !seat.at_rest() || self.board.is_stopping() {
-            return;
-        }
-        let Some(task) = seat.slot.task.as_mut() else {
-            return;
-        };
-        seat.rest.clear();
-        if !self.orders.is_empty() {
-            // Whoever gave the order asked for rest, perhaps just before that was cleared.
-            self.ready.add(tenure);
-            return;
-        }
-        let mut go = seat.unfinished || task.wake_at().is_some_and(|due| due <= self.clock.now());
-        let waker = self.ready.waker(tenure);
-        for (number, input) in seat.slot.inputs.iter_mut().enumerate() {
-            if task.wants(number) {
-                match input
-                    .queue
-                    .poll_batch(&mut Context::from_waker(&waker), share.batch)
-                {
-                    Poll::Ready(Ok(batch)) => {
-                        if batch.remaining() > 0 {
-                            task.feed(number, batch);
-                        } else {
-                            // Only markers or gaps; there may be more behind them.
-                            self.ready.add(tenure);
-                        }
-                        go = true;
-                    }
-                    Poll::Ready(Err(error)) => {
-                        seat.fate = Fate::Failed;
-                        self.supervisor
-                            .fail(unreadable(&input.partition, input.queue.position(), &error));
-                        return;
-                    }
-                    Poll::Pending => {}
-                }
-            }
-            let known = (input.queue.position(), input.queue.known_end());
-            if known != seat.known[number] {
-                seat.known[number] = known;
-                task.known(number, known.0, known.1);
-                go = true;
-            }
-        }
-        if go {
-            self.activate(tenure, Activity::Run);
-        } else {
-            seat.wake_at = task.wake_at();
-        }
-    }
-
-    fn share(&self) -> Share {
-        let topology = &self.plan.topology;
-        let inputs = topology
-            .groups
-            .iter()
-            .map(|group| group.inputs.len())
-            .max()
-            .unwrap_or(1);
-        let tasks = self.board.tasks();
-        Share::of(self.plan.settings.memory, tasks, tasks * inputs)
     }
 
     /// Sends a task away to do something; it comes back at rest.
@@ -452,8 +402,19 @@ impl Worker {
             return;
         }
         seat.sent = true;
-        if let Err(error) = self.producer.send(task.outbox()).await {
-            self.production_fails(&[tenure], &error);
+        let send = self.producer.send(task.outbox());
+        let sent = beside(
+            &mut self.running,
+            &mut self.rested,
+            send,
+            self.supervisor.overdue(),
+            None,
+            &*self.clock,
+        );
+        match sent.await {
+            Some(Ok(())) => {}
+            Some(Err(error)) => self.production_fails(&[tenure], &error),
+            None => self.commit_fails(&[tenure], Fault::Interrupted),
         }
     }
 
@@ -503,23 +464,4 @@ pub(super) fn new_producer(cluster: &dyn Cluster) -> Result<Box<dyn Producer>, R
             what: "cannot make a producer".into(),
             reason: error.to_string(),
         })
-}
-
-fn unreadable(
-    partition: &crate::TopicPartition,
-    position: Option<Offset>,
-    error: &crate::cluster::ClusterError,
-) -> RunError {
-    let position = position.map_or_else(|| "its start".to_owned(), |offset| format!("offset {offset}"));
-    let cure = match error.kind {
-        ClusterErrorKind::OffsetOutOfRange => {
-            ". The records that come next were deleted before they were processed: set the group's offset to go on \
-             without them"
-        }
-        _ => "",
-    };
-    RunError::Cluster {
-        what: format!("cannot read {partition} from {position}"),
-        reason: format!("{error}{cure}"),
-    }
 }

@@ -53,7 +53,7 @@ impl Processor for Tell {
     }
 
     async fn punctuate(&mut self, ctx: &mut Context<'_>, _: Timer, _: Timestamp) -> Result<()> {
-        for entry in self.totals.iter() {
+        for entry in &self.totals {
             let (key, total) = entry?;
             ctx.send(&TOTALS, key, &total)?;
         }

@@ -35,19 +35,26 @@ fn is(record: &Record<'_>, partition: u32, offset: u64) -> bool {
     (record.partition.get(), record.offset.get()) == (partition, offset)
 }
 
-/// Fails at one record.
-fn fails(how: fn() -> Result<()>) -> Whim {
-    Arc::new(move |record| if is(record, 2, 6) { how() } else { Ok(()) })
+/// Fails at one record of partition 2.
+fn fails(at: u64, how: fn() -> Result<()>) -> Whim {
+    Arc::new(move |record| if is(record, 2, at) { how() } else { Ok(()) })
 }
 
 fn stops_with(how: fn() -> Result<()>, message: &str) {
+    // The first record, one in the middle, and the last, behind which nothing is buffered.
+    for at in [0, 6, 9] {
+        stops_at(at, how, message);
+    }
+}
+
+fn stops_at(at: u64, how: fn() -> Result<()>, message: &str) {
     let mut world = world(3);
     let settings = world.settings("a");
-    let instance = world.start_with("a", settings, Some(fails(how)));
+    let instance = world.start_with("a", settings, Some(fails(at, how)));
     let error = world.wait(&instance).unwrap_err();
     assert!(matches!(error, RunError::Task(_)), "{error:?}");
     let text = error.to_string();
-    for part in ["processor `count`", "words[2]", "offset 6", message] {
+    for part in ["processor `count`", "words[2]", &format!("offset {at}"), message] {
         assert!(text.contains(part), "{part}: {text}");
     }
     let status = instance.running.status();
@@ -86,7 +93,7 @@ fn a_record_that_is_skipped_after_a_panic_is_passed_over_and_no_other() {
     let mut world = world(5);
     let mut settings = world.settings("a");
     settings.task.policies.panic = Policy::Skip;
-    let instance = world.start_with("a", settings, Some(fails(|| panic!("out of words"))));
+    let instance = world.start_with("a", settings, Some(fails(6, || panic!("out of words"))));
     world.drain(&instance);
     assert_eq!(world.stop(&instance), Ok(()));
     let counts = world.last_values("counts", 4);
