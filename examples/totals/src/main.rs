@@ -37,3 +37,37 @@ impl Totals {
 }
 
 kproc::main!(Totals);
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use kproc::testing::TestDriver;
+
+    use super::*;
+
+    #[test]
+    fn totals_are_published_every_second() -> Result<()> {
+        let mut driver = TestDriver::new::<Totals>()?;
+        driver.send(&WORDS, "plum", &2)?;
+        driver.send(&WORDS, "fig", &1)?;
+        driver.send(&WORDS, "plum", &3)?;
+        assert_eq!(driver.processor::<Totals>().totals.get("plum")?, Some(5));
+        assert_eq!(driver.receive(&TOTALS)?, None);
+
+        driver.advance_wall_clock(Duration::from_secs(1))?;
+        let totals = driver.receive_all(&TOTALS)?;
+        assert_eq!(totals, [("fig".to_owned(), 1), ("plum".to_owned(), 5)]);
+        Ok(())
+    }
+
+    #[test]
+    fn totals_survive_a_restart() -> Result<()> {
+        let mut driver = TestDriver::new::<Totals>()?;
+        driver.send(&WORDS, "plum", &2)?;
+        driver.restart()?;
+        driver.send(&WORDS, "plum", &3)?;
+        assert_eq!(driver.processor::<Totals>().totals.get("plum")?, Some(5));
+        Ok(())
+    }
+}

@@ -55,3 +55,33 @@ impl Count {
 }
 
 kproc::main!(Split, Count);
+
+#[cfg(test)]
+mod tests {
+    use kproc::testing::TestDriver;
+
+    use super::*;
+
+    #[test]
+    fn words_of_all_partitions_of_lines_are_counted_together() -> Result<()> {
+        let app = App::new("word-count").processor::<Split>().processor::<Count>();
+        let mut driver = TestDriver::builder(app).partitions(3).start()?;
+        for line in ["A rose", "is a rose,", "", "is a ROSE."] {
+            driver.send(&LINES, Null, line)?; // without a key: to any partition
+        }
+        let mut counts = driver.receive_all(&COUNTS)?;
+        counts.sort();
+        let expected = [
+            ("a", 1),
+            ("a", 2),
+            ("a", 3),
+            ("is", 1),
+            ("is", 2),
+            ("rose", 1),
+            ("rose", 2),
+            ("rose", 3),
+        ];
+        assert_eq!(counts, expected.map(|(word, count)| (word.to_owned(), count)));
+        Ok(())
+    }
+}

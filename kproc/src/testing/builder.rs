@@ -31,11 +31,12 @@ const BEGINNING: Timestamp = Timestamp::from_millis(946_684_800_000);
 
 impl TestDriverBuilder {
     pub(super) fn new(app: App) -> Self {
+        let usual = app.settings.partitions;
         Self {
             app,
             seed: 0,
             partitions: Partitions {
-                usual: 1,
+                usual,
                 special: BTreeMap::new(),
             },
             wall_time: BEGINNING,
@@ -50,7 +51,8 @@ impl TestDriverBuilder {
         self
     }
 
-    /// How many partitions topics have. 1 if nothing is said.
+    /// How many partitions topics have. If nothing is said, as many as the application's settings say: 1, unless
+    /// the program sets it.
     pub fn partitions(mut self, partitions: u32) -> Self {
         self.partitions.usual = partitions;
         self
