@@ -1,6 +1,7 @@
 //! What only the embedded cluster does: severed links, and promises of its own. Here: the world of these tests.
 
 mod links;
+mod log_model;
 mod verbs;
 
 use std::{collections::BTreeSet, future::poll_fn, sync::Arc, task::Poll, time::Duration};
