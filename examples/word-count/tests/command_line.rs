@@ -2,7 +2,7 @@
 
 use std::{
     fs,
-    io::Write,
+    io::{BufRead, BufReader, Write},
     path::Path,
     process::{Command, Output, Stdio},
 };
@@ -556,6 +556,27 @@ fn output_that_cannot_be_written_is_a_failure_and_output_that_nobody_reads_is_no
     assert_eq!(out(&output).lines().count(), 1);
     assert!(!err(&output).contains("panicked"), "{}", err(&output));
     assert!(output.status.success(), "{}", err(&output));
+}
+
+#[test]
+fn an_interrupt_ends_a_feed_that_waits_for_input() {
+    let mut child = Command::new(env!("CARGO_BIN_EXE_word-count"))
+        .args(["--embedded", "--feed", "lines=-", "--dump", "counts=-", "-v"])
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut lines = BufReader::new(child.stderr.take().unwrap()).lines();
+    assert!(lines.any(|line| line.unwrap().contains("feeding")));
+    let kill = Command::new("kill")
+        .args(["-INT", &child.id().to_string()])
+        .status()
+        .unwrap();
+    assert!(kill.success());
+    // Its standard input is still open.
+    assert_eq!(child.wait().unwrap().code(), Some(130));
+    assert!(lines.any(|line| line.unwrap().contains("stopped before all input was processed")));
 }
 
 #[test]

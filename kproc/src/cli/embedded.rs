@@ -137,6 +137,7 @@ impl Session {
         let (cluster, topology) = (&*self.cluster, self.plan.topology.clone());
         let made = make_topics(cluster, &topology, self.partitions).await;
         made.map_err(|error| Failure::run(format!("cannot make topics: {error}")))?;
+        tracing::debug!("feeding");
         let mut progress = Progress::new("feeding", self.quiet);
         select! { biased;
             number = self.interrupted.number() => Err(Failure::stopped(number)),
@@ -158,9 +159,9 @@ impl Session {
         };
         let worked = self.until_done(work).await;
         running.shutdown(self.plan.settings.stop_deadline);
-        let stopped = running.wait().await;
+        // What it stopped for says more than that it stopped before the work was done.
+        running.wait().await.map_err(Failure::run)?;
         worked?;
-        stopped.map_err(Failure::run)?;
         let elapsed = self.clock.now().saturating_sub(begin);
         let lag = lag::measure(&*self.cluster, &self.plan.topology).await;
         let records = lag
