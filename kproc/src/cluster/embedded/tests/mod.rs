@@ -1,5 +1,6 @@
 //! What only the embedded cluster does: severed links, and promises of its own. Here: the world of these tests.
 
+mod group_model;
 mod links;
 mod log_model;
 mod verbs;
