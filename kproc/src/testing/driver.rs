@@ -2,7 +2,7 @@
 //!
 //! Here: records in and out, time, looking in. How the application starts, stops and fails is in `driver_life`.
 
-use std::{sync::Arc, time::Duration};
+use std::{fmt, sync::Arc, time::Duration};
 
 use kproc_store::codec::{Codec, Own};
 
@@ -257,5 +257,14 @@ impl TestDriver {
         self.stage.executor.settle();
         self.lent = std::iter::from_fn(|| lent.try_recv().ok()).collect();
         self.check()
+    }
+}
+
+impl fmt::Debug for TestDriver {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("TestDriver")
+            .field("wall_time", &self.wall_time())
+            .field("status", &self.status())
+            .finish_non_exhaustive()
     }
 }

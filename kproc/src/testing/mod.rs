@@ -1,4 +1,4 @@
-#![doc = include_str!("../../../docs/testing.md")]
+#![doc = include_str!("../../docs/testing.md")]
 
 // What may be here: ways to drive the runtime and to look at it. What may not: copies of anything that
 // production runs, or a way to make it behave otherwise than in production.
