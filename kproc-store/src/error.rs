@@ -55,9 +55,9 @@ pub enum StoreError {
         /// What is wrong with the value.
         error: EncodeError,
     },
-    /// A stored value is damaged. Needs the option `checksum`; without it damage goes unseen.
+    /// A stored value is damaged. Needs the option `checksum`; without it such damage goes unseen.
     #[error(
-        "store `{store}`, key {key}: {what}; the disk or the memory is faulty: remove the state directory, and it is rebuilt from the changelog"
+        "store `{store}`, key {key}: {what}; the disk or the memory is faulty; the state is rebuilt from its changelog when it is opened next"
     )]
     Corrupt {
         /// Name of the store.
@@ -66,6 +66,16 @@ pub enum StoreError {
         key: String,
         /// What is wrong.
         what: &'static str,
+    },
+    /// The state's file is damaged.
+    #[error(
+        "state in {path} is damaged: {what}; the disk or the memory is faulty; the state is rebuilt from its changelog when it is opened next"
+    )]
+    Damaged {
+        /// The environment's directory.
+        path: PathBuf,
+        /// What is wrong.
+        what: String,
     },
     /// The state has outgrown the largest map allowed.
     #[error(
@@ -209,7 +219,13 @@ impl StoreError {
 
     #[cold]
     pub(crate) fn lmdb(path: &Path, doing: &str, error: &heed::Error) -> Self {
-        Self::io(path, format!("{doing}: {error}"))
+        match crate::environment::damage(error) {
+            Some(what) => Self::Damaged {
+                path: path.to_owned(),
+                what,
+            },
+            None => Self::io(path, format!("{doing}: {error}")),
+        }
     }
 }
 

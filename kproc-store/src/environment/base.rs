@@ -84,6 +84,7 @@ impl StoreDatabase {
             store: self,
             entries,
             directory,
+            environment: None,
         })
     }
 }
@@ -93,16 +94,24 @@ pub(crate) struct BaseRange<'a> {
     store: &'a StoreDatabase,
     entries: Option<RoRange<'a, Bytes, Bytes>>,
     directory: &'a Path,
+    /// Who is told of damage.
+    environment: Option<&'a Inner>,
 }
 
 impl<'a> BaseRange<'a> {
     #[inline]
     pub(crate) fn next(&mut self) -> Result<Option<Pair<'a>>, StoreError> {
-        match self.entries.as_mut().and_then(Iterator::next) {
-            Some(Ok((key, stored))) => Ok(Some((key, self.store.unpack(key, stored)?))),
-            Some(Err(error)) => Err(StoreError::lmdb(self.directory, "reading", &error)),
-            None => Ok(None),
+        let Some(entry) = self.entries.as_mut().and_then(Iterator::next) else {
+            return Ok(None);
+        };
+        let read = match entry {
+            Ok((key, stored)) => self.store.unpack(key, stored).map(|value| Some((key, value))),
+            Err(error) => Err(StoreError::lmdb(self.directory, "reading", &error)),
+        };
+        if let (Err(error), Some(environment)) = (&read, self.environment) {
+            environment.condemn(error);
         }
+        read
     }
 }
 
@@ -179,11 +188,25 @@ impl Base {
     #[inline]
     pub(crate) fn get(&self, key: &[u8]) -> Result<Option<&[u8]>, StoreError> {
         self.check_key(key)?;
-        self.store.get(self.txn()?, key, &self.environment.directory)
+        let read = self.store.get(self.txn()?, key, &self.environment.directory);
+        if let Err(error) = &read {
+            self.environment.condemn(error);
+        }
+        read
     }
 
     pub(crate) fn range(&self, bounds: Bounds<'_>) -> Result<BaseRange<'_>, StoreError> {
-        self.store.range(self.txn()?, bounds, &self.environment.directory)
+        let range = self.store.range(self.txn()?, bounds, &self.environment.directory);
+        match range {
+            Ok(range) => Ok(BaseRange {
+                environment: Some(&self.environment),
+                ..range
+            }),
+            Err(error) => {
+                self.environment.condemn(&error);
+                Err(error)
+            }
+        }
     }
 
     /// How many entries there are.

@@ -11,8 +11,8 @@ use heed::{CommitOrAbort, Env, EnvFlags, EnvOpenOptions, MdbError, RoTxn, Withou
 use super::{
     base::StoreDatabase,
     directory::{self, DATA},
+    file::{self, Look},
     meta::{self, Meta, Types},
-    precheck,
     sidecar::{FORMAT, Found, Sidecar},
     start::{MAX_READERS, damage, database_name},
 };
@@ -87,11 +87,11 @@ impl Inspector {
                     known: FORMAT,
                 });
             }
-            Found::Sidecar(sidecar) => sidecar.doubt(&now),
+            Found::Sidecar(sidecar) => sidecar.doubt(&now).or(sidecar.damage),
             Found::Missing => Some("the sidecar file is missing".into()),
             Found::Unreadable(why) => Some(format!("the sidecar file is damaged: {why}")),
         };
-        if let Some(problem) = precheck::problem(&data).map_err(fault("reading the data file"))? {
+        if let Some(problem) = file::problem(&data, Look::Quick).map_err(fault("reading the data file"))? {
             return Err(damaged(problem));
         }
         let lmdb_fault = |error: heed::Error| match damage(&error) {

@@ -7,12 +7,12 @@ mod base;
 mod checksum;
 mod descriptors;
 mod directory;
+mod file;
 mod inspector;
 mod lock;
 mod meta;
 mod open;
 mod options;
-mod precheck;
 mod sidecar;
 mod start;
 mod write;
@@ -29,6 +29,7 @@ use std::{
 pub(crate) use base::{Base, BaseRange};
 pub use inspector::{Inspector, StoreInfo};
 pub use options::{CommitPoint, Condition, EnvironmentOptions, InputPosition, Opened};
+pub(crate) use start::damage;
 
 use self::{
     base::StoreDatabase,
@@ -60,7 +61,7 @@ pub(crate) struct Inner {
     specs: Vec<StoreSpec>,
     options: EnvironmentOptions,
     opened_at: Timestamp,
-    sidecar: Sidecar,
+    sidecar: Mutex<Sidecar>,
     /// Open read transactions of buffers.
     readers: AtomicUsize,
     /// Held while a transaction begins and while anything is written, so that the map can grow.
@@ -73,10 +74,44 @@ impl Inner {
         &self.lmdb.stores[number]
     }
 
-    fn gate(&self) -> MutexGuard<'_, ()> {
-        // It guards no data: after a panic there is nothing half-changed behind it.
-        self.gate.lock().unwrap_or_else(PoisonError::into_inner)
+    /// Notes damage that was found, so that the next opening sets the file aside and does not fall over it again.
+    #[cold]
+    fn condemn(&self, error: &StoreError) {
+        let what = match error {
+            StoreError::Corrupt { store, key, what } => format!("store `{store}`, key {key}: {what}"),
+            StoreError::Damaged { what, .. } => what.clone(),
+            _ => return,
+        };
+        let mut sidecar = lock(&self.sidecar);
+        if sidecar.damage.is_none() {
+            tracing::error!(path = %self.directory.display(), what, "the local state is damaged");
+            sidecar.damage = Some(what);
+            if let Err(error) = sidecar.write(&self.directory, true) {
+                tracing::error!(path = %self.directory.display(), %error, "and this cannot be noted there");
+            }
+        }
     }
+
+    /// Something was written: whatever ended the process before, it was not this state.
+    fn survived(&self) {
+        let mut sidecar = lock(&self.sidecar);
+        if sidecar.deaths > 0 {
+            sidecar.deaths = 0;
+            // For the next process, not for the next boot, which has no use for it.
+            if let Err(error) = sidecar.write(&self.directory, false) {
+                tracing::warn!(path = %self.directory.display(), %error, "writing its sidecar");
+            }
+        }
+    }
+
+    fn gate(&self) -> MutexGuard<'_, ()> {
+        lock(&self.gate)
+    }
+}
+
+/// Locks what a panic cannot leave half-changed.
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 impl Environment {
@@ -291,14 +326,14 @@ impl Environment {
         let Inner {
             lmdb,
             directory,
-            mut sidecar,
+            sidecar,
             options,
-            lock,
+            lock: directory_lock,
             ..
         } = inner;
         if options.temporary {
             // It stays marked as written under this boot.
-            drop((lmdb, lock));
+            drop((lmdb, directory_lock));
             return Ok(());
         }
         lmdb.env
@@ -306,11 +341,12 @@ impl Environment {
             .map_err(|error| StoreError::lmdb(&directory, "syncing", &error))?;
         // The last handle: this closes it.
         drop(lmdb);
+        let mut sidecar = sidecar.into_inner().unwrap_or_else(PoisonError::into_inner);
         sidecar.clean = true;
         sidecar
             .write(&directory, true)
             .map_err(|error| StoreError::io(&directory, format!("its sidecar: {error}")))?;
-        drop(lock);
+        drop(directory_lock);
         Ok(())
     }
 

@@ -10,12 +10,15 @@ use std::{
 use super::{
     Condition, Environment, EnvironmentOptions, Inner, Opened,
     directory::{self, DATA},
+    file::{self, Look},
     lock::DirectoryLock,
-    precheck,
     sidecar::{FORMAT, Found, Sidecar},
     start::{Failure, Reason, Started, start},
 };
 use crate::{OpenError, StoreSpec, Timestamp};
+
+/// So many ends in a row, without a write between, make us look at every page.
+const SUSPICIOUS: u32 = 2;
 
 /// What is in a directory.
 enum Verdict {
@@ -44,9 +47,12 @@ pub(super) fn open(
     }
     let lock = DirectoryLock::take(directory)?;
     super::descriptors::reserve();
-    let dirty = Sidecar::dirty(directory, options.sync).map_err(io("asking for the device"))?;
+    let mut dirty = Sidecar::dirty(directory, options.sync).map_err(io("asking for the device"))?;
 
     let judged = judge(directory, &dirty)?;
+    if let Verdict::Good(before) = &judged {
+        dirty.deaths = before.deaths_before();
+    }
     let finish = {
         let sidecar = dirty.clone();
         |lmdb: Started| Environment {
@@ -60,7 +66,7 @@ pub(super) fn open(
                     ..options.clone()
                 },
                 opened_at: now,
-                sidecar,
+                sidecar: Mutex::new(sidecar),
                 readers: AtomicUsize::new(0),
                 gate: Mutex::new(()),
                 lock,
@@ -69,8 +75,8 @@ pub(super) fn open(
     };
     let reason = match judged {
         Verdict::Good(before) => {
-            // One that says "clean" must not come back after a restart of the machine.
-            let durable = !options.temporary || before.clean;
+            // One that vouches for the state must not come back after a restart of the machine.
+            let durable = !options.temporary || before.clean || before.sync;
             dirty
                 .write(directory, durable)
                 .map_err(io("writing its sidecar"))?;
@@ -103,6 +109,8 @@ pub(super) fn open(
         _ => None,
     };
     directory::remove_data(directory).map_err(io("removing the old files"))?;
+    // After a rebuild it begins anew.
+    let dirty = Sidecar { deaths: 0, ..dirty };
     dirty
         .write(directory, !options.temporary || reason.is_some())
         .map_err(io("writing its sidecar"))?;
@@ -178,10 +186,19 @@ fn judge(directory: &Path, now: &Sidecar) -> Result<Verdict, OpenError> {
         Found::Unreadable(_) => unreachable!("both cases are above"),
         Found::Sidecar(sidecar) => sidecar,
     };
+    if let Some(damage) = sidecar.damage {
+        return Ok(Verdict::Bad(Reason::damaged(damage)));
+    }
     if let Some(doubt) = sidecar.doubt(now) {
         return Ok(Verdict::Bad(Reason::outdated(doubt)));
     }
-    match precheck::problem(&data).map_err(io("reading the data file"))? {
+    // A process that dies again and again before it has done anything may do so over a damaged page.
+    let look = if sidecar.deaths_before() < SUSPICIOUS {
+        Look::Quick
+    } else {
+        Look::Thorough
+    };
+    match file::problem(&data, look).map_err(io("reading the data file"))? {
         Some(problem) => Ok(Verdict::Bad(Reason::damaged(problem))),
         None => Ok(Verdict::Good(sidecar)),
     }

@@ -27,6 +27,12 @@ pub(crate) struct Sidecar {
     pub(crate) sync: bool,
     /// Whether the environment was closed, synced, after the last write.
     pub(crate) clean: bool,
+    /// How many times in a row, now included, it was opened after an end without a close, and not written to since.
+    #[serde(default)]
+    pub(crate) deaths: u32,
+    /// What was found to be damaged while the environment was used.
+    #[serde(default)]
+    pub(crate) damage: Option<String>,
 }
 
 /// What is in the sidecar's place.
@@ -48,6 +54,8 @@ impl Sidecar {
             device,
             sync,
             clean: false,
+            deaths: 0,
+            damage: None,
         })
     }
 
@@ -80,6 +88,15 @@ impl Sidecar {
 
     pub(crate) fn remove(directory: &Path) -> io::Result<()> {
         directory::remove_if_there(&directory.join(FILE))
+    }
+
+    /// How many ends in a row the next opening has behind it.
+    pub(crate) fn deaths_before(&self) -> u32 {
+        if self.clean {
+            0
+        } else {
+            self.deaths.saturating_add(1)
+        }
     }
 
     /// Why LMDB's file cannot be trusted, if so, where `now` is what [`Sidecar::dirty`] says here and now.
@@ -117,6 +134,8 @@ mod tests {
             device: 1,
             sync: false,
             clean: false,
+            deaths: 0,
+            damage: None,
         }
     }
 

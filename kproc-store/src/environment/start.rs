@@ -131,7 +131,7 @@ const HEADROOM: usize = 1 << 20;
 pub(super) const MAX_READERS: u32 = 1024;
 
 /// What LMDB says, if it says that the file is damaged.
-pub(super) fn damage(error: &heed::Error) -> Option<String> {
+pub(crate) fn damage(error: &heed::Error) -> Option<String> {
     match error {
         heed::Error::Mdb(
             error @ (MdbError::Invalid

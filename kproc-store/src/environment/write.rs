@@ -51,7 +51,9 @@ impl Inner {
         loop {
             let (chunk, after) = rest.split_at(chunk_length(rest));
             if after.is_empty() {
-                return self.transact(&[chunk, whole], Some(notes));
+                self.transact(&[chunk, whole], Some(notes))?;
+                self.survived();
+                return Ok(());
             }
             self.transact(&[chunk], None)?;
             rest = after;
@@ -137,13 +139,15 @@ impl Inner {
     /// What a failed write means.
     #[cold]
     fn write_fault(&self, error: &heed::Error) -> StoreError {
-        match directory::disk_full(&self.directory, os_error(error)) {
-            Some(free) => StoreError::DiskFull {
+        if let Some(free) = directory::disk_full(&self.directory, os_error(error)) {
+            return StoreError::DiskFull {
                 path: self.directory.clone(),
                 free,
-            },
-            None => StoreError::lmdb(&self.directory, "writing", error),
+            };
         }
+        let error = StoreError::lmdb(&self.directory, "writing", error);
+        self.condemn(&error);
+        error
     }
 }
 

@@ -9,6 +9,7 @@ mod kill;
 mod limits;
 mod model;
 mod opening;
+mod pages;
 mod readers;
 mod sizes;
 mod table;

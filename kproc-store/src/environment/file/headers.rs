@@ -1,11 +1,10 @@
-//! Looks at LMDB's data file before LMDB maps it: what a map would turn into a signal is found here by reading.
-//!
-//! Finds truncation, foreign files and damaged headers. Damage inside pages is not found by this (LMDB has no
-//! checksums; see [`EnvironmentOptions::checksum`](crate::EnvironmentOptions::checksum)).
+//! The two headers (meta pages): commits write to the one and the other in turn.
 
-use std::{fs::File, io, os::unix::fs::FileExt, path::Path};
+use std::{fs::File, io, os::unix::fs::FileExt};
 
-/// Offsets inside a meta page, and what is there: LMDB's format 1 on 64-bit machines.
+use super::{NO_ROOT, Tree, u16_at, u32_at, u64_at};
+
+/// Offsets inside a meta page, and what is there.
 mod at {
     pub(super) const NUMBER: usize = 0;
     pub(super) const FLAGS: usize = 10;
@@ -13,8 +12,8 @@ mod at {
     pub(super) const VERSION: usize = 20;
     pub(super) const MAP_SIZE: usize = 32;
     pub(super) const PAGE_SIZE: usize = 40;
-    pub(super) const FREE_ROOT: usize = 80;
-    pub(super) const MAIN_ROOT: usize = 128;
+    pub(super) const FREE_TREE: usize = 40;
+    pub(super) const MAIN_TREE: usize = 88;
     pub(super) const LAST_PAGE: usize = 136;
     pub(super) const TRANSACTION: usize = 144;
     pub(super) const END: usize = 152;
@@ -22,40 +21,19 @@ mod at {
 
 const MAGIC: u32 = 0xBEEF_C0DE;
 const META_PAGE: u16 = 0x08;
-const NO_ROOT: u64 = u64::MAX;
-
-/// Why the file cannot be opened, if so.
-pub(super) fn problem(data: &Path) -> io::Result<Option<String>> {
-    if !cfg!(target_pointer_width = "64") {
-        return Ok(None);
-    }
-    let file = File::open(data)?;
-    let mut before = None;
-    loop {
-        let headers = Headers::read(&file)?;
-        let Err(problem) = headers.check() else {
-            return Ok(None);
-        };
-        // A writer may be at work while we only look: what it was in the middle of is different the next time.
-        if before.as_ref() == Some(&headers) {
-            return Ok(Some(problem));
-        }
-        before = Some(headers);
-    }
-}
 
 /// The beginning of a meta page.
 type Page = [u8; at::END];
 
-/// What the file says of itself, twice: commits write to the one and the other in turn.
+/// Both headers, and how long the file is.
 #[derive(PartialEq, Eq)]
-struct Headers {
-    length: u64,
+pub(super) struct Headers {
+    pub(super) length: u64,
     pages: Option<[Page; 2]>,
 }
 
 impl Headers {
-    fn read(file: &File) -> io::Result<Self> {
+    pub(super) fn read(file: &File) -> io::Result<Self> {
         let length = file.metadata()?.len();
         let mut pages = [[0; at::END]; 2];
         if length < at::END as u64 {
@@ -72,7 +50,8 @@ impl Headers {
         })
     }
 
-    fn check(&self) -> Result<(), String> {
+    /// What the newer of the two says, or what is wrong with them.
+    pub(super) fn check(&self) -> Result<Meta, String> {
         let cut_off = |needed| {
             format!(
                 "the data file is cut off: it has {} bytes of {needed}",
@@ -93,38 +72,36 @@ impl Headers {
         if self.length < 2 * page_size {
             return Err(cut_off(2 * page_size));
         }
-        let mut newest = (0, 0);
-        let mut transactions = [0; 2];
+        let mut metas = [Meta::default(); 2];
         for (number, page) in pages.iter().enumerate() {
-            let meta = check_meta_page(page, number as u64, page_size)
+            metas[number] = check_meta_page(page, number as u64, page_size)
                 .map_err(|what| format!("header {number} is damaged: {what}"))?;
-            transactions[number] = meta.0;
-            newest = newest.max(meta);
         }
-        // Both are zero in the beginning. Then each transaction replaces the older one.
-        let [even, odd] = transactions;
+        // Both transactions are zero in the beginning. Then each one replaces the older one.
+        let [even, odd] = metas.map(|meta| meta.transaction);
         if odd != 0 && (odd.abs_diff(even) != 1 || even % 2 != 0) || odd == 0 && even != 0 {
             return Err(format!(
                 "the headers do not fit each other: transactions {even} and {odd}"
             ));
         }
-        let needed = (newest.1 + 1) * page_size;
-        if self.length < needed {
-            Err(cut_off(needed))
-        } else {
-            Ok(())
-        }
+        Ok(metas[usize::from(odd > even)])
     }
 }
 
-/// Checks one meta page and returns its transaction and last page.
-fn check_meta_page(page: &Page, number: u64, page_size: u64) -> Result<(u64, u64), String> {
-    let flags = u16::from_ne_bytes([page[at::FLAGS], page[at::FLAGS + 1]]);
-    if u64_at(page, at::NUMBER) != number || flags != META_PAGE {
-        return Err(format!(
-            "page {} with flags {flags:#06x}",
-            u64_at(page, at::NUMBER)
-        ));
+/// What a header says.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Meta {
+    transaction: u64,
+    pub(super) page_size: u64,
+    pub(super) last_page: u64,
+    /// The tree of free pages, and the tree of databases.
+    pub(super) trees: [Tree; 2],
+}
+
+fn check_meta_page(page: &Page, number: u64, page_size: u64) -> Result<Meta, String> {
+    let (found, flags) = (u64_at(page, at::NUMBER), u16_at(page, at::FLAGS));
+    if found != number || flags != META_PAGE {
+        return Err(format!("page {found} with flags {flags:#06x}"));
     }
     let (magic, version) = (u32_at(page, at::MAGIC), u32_at(page, at::VERSION));
     if magic != MAGIC {
@@ -140,20 +117,16 @@ fn check_meta_page(page: &Page, number: u64, page_size: u64) -> Result<(u64, u64
     if map_size > 1 << 47 || last_page > map_size / page_size {
         return Err(format!("map of {map_size} bytes, last page {last_page}"));
     }
-    for root in [u64_at(page, at::FREE_ROOT), u64_at(page, at::MAIN_ROOT)] {
+    let trees = [at::FREE_TREE, at::MAIN_TREE].map(|at| Tree::read(&page[at..]));
+    for Tree { root, .. } in trees {
         if root != NO_ROOT && !(2..=last_page).contains(&root) {
             return Err(format!("root page {root} of {last_page}"));
         }
     }
-    Ok((u64_at(page, at::TRANSACTION), last_page))
-}
-
-fn u32_at(page: &Page, at: usize) -> u32 {
-    u32::from_ne_bytes([page[at], page[at + 1], page[at + 2], page[at + 3]])
-}
-
-fn u64_at(page: &Page, at: usize) -> u64 {
-    let mut bytes = [0; 8];
-    bytes.copy_from_slice(&page[at..at + 8]);
-    u64::from_ne_bytes(bytes)
+    Ok(Meta {
+        transaction: u64_at(page, at::TRANSACTION),
+        page_size,
+        last_page,
+        trees,
+    })
 }
