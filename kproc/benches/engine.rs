@@ -19,7 +19,8 @@ fn main() {
     divan::main();
 }
 
-fn load() -> Load {
+/// Records of this round, each a millisecond after the one before: all of them move stream time.
+fn load(round: usize) -> Load {
     let keys: Vec<_> = (0..KEYS).map(|key| format!("word-{key:05}")).collect();
     let value = 3_i64.to_be_bytes();
     // Shuffled, so that neighbours in time are none in memory.
@@ -27,7 +28,7 @@ fn load() -> Load {
         .map(|record| Fed {
             key: Some(keys[record * 7919 % KEYS].as_bytes()),
             value: Some(&value),
-            timestamp: Some(1_700_000_000_000 + record as i64),
+            timestamp: Some(1_700_000_000_000 + (round * RECORDS + record) as i64),
             headers: &[],
         })
         .collect();
@@ -36,20 +37,27 @@ fn load() -> Load {
 
 /// Measures a processor on 10,000 records, its state warm.
 fn measure<P: kproc::Processor + Default>(bencher: Bencher<'_, '_>) {
-    let (mut rig, load) = (Rig::new::<P>(), load());
-    let mut round = || {
+    let mut rig = Rig::new::<P>();
+    let mut work = |load: Load| {
         rig.feed_load(0, &load);
         rig.work();
         rig.drain()
     };
-    round();
-    bencher.counter(ItemsCount::new(RECORDS)).bench_local(round);
+    work(load(0));
+    let mut round = 0;
+    bencher
+        .with_inputs(|| {
+            round += 1;
+            load(round)
+        })
+        .counter(ItemsCount::new(RECORDS))
+        .bench_local_values(work);
 }
 
 /// What there is no way around: a loop over the records that decodes and adds up, without an engine.
 #[divan::bench]
 fn plain_loop(bencher: Bencher<'_, '_>) {
-    let load = load();
+    let load = load(0);
     bencher.counter(ItemsCount::new(RECORDS)).bench_local(|| {
         let mut sum = 0_i64;
         load.each(|record| {

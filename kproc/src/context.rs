@@ -55,12 +55,20 @@ pub(crate) struct Workbench {
     pub(crate) stream_time: Option<Timestamp>,
     pub(crate) wall_time: Timestamp,
     pub(crate) commit_requested: bool,
-    /// For each unit: its name, and whether it handles scheduled timers.
-    pub(crate) units: Vec<(String, bool)>,
+    pub(crate) units: Vec<UnitTraits>,
     /// The unit whose turn it is.
     pub(crate) unit: usize,
     /// The timestamp of what is sent.
     pub(crate) timestamp: Option<Timestamp>,
+}
+
+/// What is known of a processor in the task.
+pub(crate) struct UnitTraits {
+    pub(crate) name: String,
+    /// Whether it handles scheduled timers.
+    pub(crate) scheduled: bool,
+    /// Whether it wants to hear of advances of stream time.
+    pub(crate) hears_stream_time: bool,
 }
 
 impl Workbench {
@@ -143,10 +151,10 @@ impl<'r> Context<'r> {
     /// those made in `#[on_start]` are made again there.
     pub fn schedule(&mut self, period: Duration, clock: TimerClock) -> Result<TimerId, ScheduleError> {
         let work = &mut *self.work;
-        let (name, handles) = &work.units[work.unit];
-        if !handles {
+        let unit = &work.units[work.unit];
+        if !unit.scheduled {
             return Err(ScheduleError::NotHandled {
-                processor: name.clone(),
+                processor: unit.name.clone(),
             });
         }
         let now = match clock {

@@ -49,7 +49,8 @@ pub trait Processor: Send + 'static {
         std::future::ready(Ok(()))
     }
 
-    /// Stream time has advanced: called after a record that moved it, before timers.
+    /// Stream time has advanced: called after a record that moved it, before timers, if
+    /// [`declare`](Self::declare) has said [`handles_stream_time`](Declare::handles_stream_time).
     fn stream_time(&mut self, ctx: &mut Context<'_>) -> impl Future<Output = Result<()>> {
         let _ = ctx;
         std::future::ready(Ok(()))
@@ -124,6 +125,9 @@ pub trait Declare {
     fn add_store(&mut self, name: Cow<'static, str>, options: StoreOptions, store: &mut dyn Store);
     /// Says that [`Timer::Scheduled`] is understood, so that `ctx.schedule` may be used.
     fn handles_scheduled(&mut self);
+    /// Says that [`Processor::stream_time`] is to be called. (Most processors have no use for it, and it would be
+    /// called for almost every record.)
+    fn handles_stream_time(&mut self) {}
 }
 
 impl dyn Declare + '_ {

@@ -152,15 +152,21 @@ impl Timers {
     /// after it.
     #[inline]
     pub(crate) fn next_due(&mut self, clock: TimerClock, now: Timestamp) -> Option<Firing> {
+        if self.is_due(clock, now) {
+            self.find_due(clock, now.as_millis())
+        } else {
+            None
+        }
+    }
+
+    /// Whether there is one.
+    #[inline]
+    pub(crate) fn is_due(&self, clock: TimerClock, now: Timestamp) -> bool {
         let earliest = match clock {
             TimerClock::Wall => self.wall,
             TimerClock::Stream => self.stream,
         };
-        if now.as_millis() < earliest {
-            None
-        } else {
-            self.find_due(clock, now.as_millis())
-        }
+        now.as_millis() >= earliest
     }
 
     /// The wall time at which the next timer is due.

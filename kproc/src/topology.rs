@@ -46,6 +46,8 @@ pub(crate) struct ProcessorSpec {
     pub(crate) texts: Vec<StoreText>,
     /// Whether `ctx.schedule` may be used.
     pub(crate) scheduled: bool,
+    /// Whether it wants to hear of advances of stream time.
+    pub(crate) hears_stream_time: bool,
     /// Makes new instances.
     pub(crate) factory: Factory,
 }

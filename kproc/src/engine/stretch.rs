@@ -68,6 +68,10 @@ pub(super) struct Stretch<'s, 't> {
     readers: usize,
     /// Whether the present record has moved stream time.
     advances: bool,
+    /// Whether something follows from that.
+    unsettled: bool,
+    /// Whether any unit wants to hear of it.
+    hears: bool,
 }
 
 /// What came of looking for the next record.
@@ -137,12 +141,15 @@ impl Before {
 impl<'s, 't> Stretch<'s, 't> {
     pub(super) fn new(desk: &'s Desk<'t>, units: &'s mut [Box<dyn AnyUnit>], tools: Tools<'s>) -> Self {
         let seats = units.iter_mut().map(|unit| unit.take_turns(desk)).collect();
+        let hears = desk.work.borrow().units.iter().any(|unit| unit.hears_stream_time);
         Self {
             before: Before::now(&desk.work.borrow()),
             what: What::Start,
             reader: Reader { unit: 0, number: 0 },
             readers: 0,
             advances: false,
+            unsettled: false,
+            hears,
             desk,
             seats,
             tools,
@@ -181,12 +188,12 @@ impl<'s, 't> Stretch<'s, 't> {
                 self.desk.number.set(self.reader.number);
                 self.turn(self.reader.unit, Turn::Record).await?;
             }
-            if let Some(end) = self.put_down(room) {
+            let end = self.put_down(room);
+            if self.unsettled {
                 self.settle().await?;
-                return Ok(end);
             }
-            if self.tools.plan.unheard == 0 {
-                self.settle().await?;
+            if let Some(end) = end {
+                return Ok(end);
             }
         }
         Ok(End::Long)
@@ -281,10 +288,14 @@ impl<'s, 't> Stretch<'s, 't> {
         self.tools.plan.input = None;
         *self.tools.touched = true;
         self.tools.counters.records += 1;
-        if self.advances {
-            self.tools.plan.unheard = 0;
-        }
         let work = self.desk.work.borrow();
+        if self.advances {
+            if self.hears {
+                self.tools.plan.unheard = 0;
+            }
+            let now = work.stream_time;
+            self.unsettled = self.hears || now.is_some_and(|now| work.timers.is_due(TimerClock::Stream, now));
+        }
         if work.commit_requested {
             return Some(End::Pause(Pause::Commit));
         }
@@ -297,6 +308,7 @@ impl<'s, 't> Stretch<'s, 't> {
 
     /// Tells the units of an advance of stream time, and fires what is due.
     async fn settle(&mut self) -> Result<(), Box<Broken>> {
+        self.unsettled = false;
         while let Some(firing) = self.tools.plan.firings.pop_front() {
             if self.desk.work.borrow().timers.exists(firing) {
                 self.fire(firing).await?;
@@ -305,7 +317,13 @@ impl<'s, 't> Stretch<'s, 't> {
         while self.tools.plan.unheard < self.seats.len() {
             let unit = self.tools.plan.unheard;
             self.tools.plan.unheard += 1;
-            let now = self.desk.work.borrow().stream_time;
+            let now = {
+                let work = self.desk.work.borrow();
+                if !work.units[unit].hears_stream_time {
+                    continue;
+                }
+                work.stream_time
+            };
             self.other(unit, Turn::StreamTime, What::StreamTime, now).await?;
         }
         while let Some(firing) = self.next_due() {
@@ -330,7 +348,7 @@ impl<'s, 't> Stretch<'s, 't> {
         if let Some(log) = &self.tools.settings.fired {
             let work = self.desk.work.borrow();
             log.add(Fired {
-                processor: work.units[firing.unit].0.clone(),
+                processor: work.units[firing.unit].name.clone(),
                 partition: work.task.partition,
                 timer: firing.timer,
                 clock: firing.clock,

@@ -15,7 +15,7 @@ use super::{
 use crate::{
     batch::Batch,
     clock::Clock,
-    context::{TaskId, Workbench},
+    context::{TaskId, UnitTraits, Workbench},
     outbox::Outbox,
     record::{Offset, Partition, Timestamp},
     timer::{Timers, period_millis},
@@ -88,7 +88,11 @@ impl Task {
             wall_time: Timestamp::EPOCH,
             commit_requested: false,
             units: specs()
-                .map(|spec| (spec.name.to_string(), spec.scheduled))
+                .map(|spec| UnitTraits {
+                    name: spec.name.to_string(),
+                    scheduled: spec.scheduled,
+                    hears_stream_time: spec.hears_stream_time,
+                })
                 .collect(),
             unit: 0,
             timestamp: None,

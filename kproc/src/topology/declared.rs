@@ -18,6 +18,7 @@ pub(super) fn read(factory: Factory) -> ProcessorSpec {
         stores: Vec::new(),
         texts: Vec::new(),
         scheduled: false,
+        hears_stream_time: false,
         factory,
     };
     unit.declare(&mut spec);
@@ -45,5 +46,9 @@ impl Declare for ProcessorSpec {
 
     fn handles_scheduled(&mut self) {
         self.scheduled = true;
+    }
+
+    fn handles_stream_time(&mut self) {
+        self.hears_stream_time = true;
     }
 }

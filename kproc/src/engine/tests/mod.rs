@@ -83,6 +83,7 @@ impl<const N: usize> Processor for Scripted<N> {
         for (number, (period, clock)) in self.script.timers.iter().enumerate() {
             to.every(number, *period, *clock);
         }
+        to.handles_stream_time();
         if self.script.scheduled {
             to.handles_scheduled();
         }
