@@ -128,3 +128,21 @@ fn d12_stores_are_found_by_name_wherever_they_are_declared() {
         Some(&b"value"[..])
     );
 }
+
+#[test]
+fn d21_a_map_larger_than_the_disk_takes_no_space() {
+    let directory = tempfile::tempdir().unwrap();
+    let options = EnvironmentOptions {
+        map_size: 16 << 40,
+        max_map_size: 16 << 40,
+        ..EnvironmentOptions::default()
+    };
+    let environment = Environment::open(directory.path(), &specs(["things"]), &options, NOW)
+        .unwrap()
+        .environment;
+    let length = std::fs::metadata(directory.path().join("data.mdb"))
+        .unwrap()
+        .len();
+    assert!(length < 1 << 20, "{length} bytes");
+    environment.close().unwrap();
+}

@@ -74,19 +74,11 @@ fn d28_a_state_that_kills_its_process_is_set_aside_the_third_time() {
             })
             .collect();
         *outcomes.entry(said.clone()).or_default() += 1;
-        match said[..] {
-            // LMDB asserts what is not so; nobody learns more than that the process is dead.
-            ["dead", "dead", "rebuild"]
-            // Said by LMDB, at the opening or later.
-            | ["rebuild", ..]
-            | ["error", "rebuild", ..]
-            // The page is in the tree of free pages, which only a write looks at.
-            | ["nothing", "nothing", "rebuild"]
-            // The page is not in use.
-            | ["nothing", "nothing", "nothing"] => {}
-            _ => panic!("page {page}: {said:?}"),
-        }
+        // Found by LMDB, at the opening or later, or by us the third time; or the page is not in use.
+        let unused = said.iter().all(|word| *word == "nothing");
+        assert!(unused || said.contains(&"rebuild"), "page {page}: {said:?}");
     }
+    // LMDB asserts what is not so, and nobody learns more than that the process is dead.
     assert!(
         outcomes.contains_key(&vec!["dead", "dead", "rebuild"]),
         "{outcomes:?}"

@@ -228,3 +228,26 @@ fn a_dead_reader_is_cleared_when_the_map_is_full() {
     // Without that, this would need many times the largest map.
     rewrite(&mut one, 500);
 }
+
+#[test]
+fn d24_two_hundred_threads_read_a_store() {
+    let directory = tempfile::tempdir().unwrap();
+    let mut one = One::<u64, Bytes>::open(directory.path());
+    for key in 0..200 {
+        one.table.put(&key, &vec![key as u8; 10]).unwrap();
+    }
+    one.commit(1);
+    one.close();
+    let inspector = Inspector::open(directory.path()).unwrap();
+    std::thread::scope(|scope| {
+        for key in 0..200_u64 {
+            let inspector = &inspector;
+            scope.spawn(move || {
+                for _ in 0..10 {
+                    let value = inspector.get("things", &key.to_be_bytes()).unwrap();
+                    assert_eq!(value, Some(vec![key as u8; 10]));
+                }
+            });
+        }
+    });
+}
