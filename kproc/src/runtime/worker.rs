@@ -117,12 +117,17 @@ impl Worker {
             for rested in std::mem::take(&mut self.rested) {
                 self.comes_to_rest(rested).await;
             }
-            self.commit_due().await;
-            self.fall_back_due();
             while let Some(order) = self.backlog.pop_front() {
                 if let Flow::End = self.obey(order).await {
                     return Ok(());
                 }
+            }
+            // After the orders: one of them may be to commit.
+            self.commit_due().await;
+            self.fall_back_due();
+            if !self.rested.is_empty() || !self.backlog.is_empty() {
+                // They came while a verb was waited for.
+                continue;
             }
             let idle = self.running.is_empty() && self.ready.is_empty() && self.orders.is_empty();
             self.board.set_idle(self.number, idle);
