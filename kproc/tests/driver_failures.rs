@@ -234,6 +234,15 @@ fn d12_a_store_added_above_another_moves_no_state() -> Result<()> {
             (shop.counts.get("plum")?, shop.latest.get("plum")?),
             (Some(7), Some(4))
         );
+        // And back again, and on.
+        driver.start_as(App::new("test").processor::<first::Shop>())?;
+        driver.send(&WORDS, "plum", &5)?;
+        driver.start_as(App::new("test").processor::<second::Shop>())?;
+        let shop = driver.processor::<second::Shop>();
+        assert_eq!(
+            (shop.counts.get("plum")?, shop.latest.get("plum")?),
+            (Some(12), Some(4))
+        );
     }
     Ok(())
 }

@@ -32,13 +32,18 @@ impl Client {
         })
     }
 
-    pub(super) fn create(
+    /// Makes the topics that are not there yet.
+    pub(super) fn create_missing(
         &mut self,
         executor: &mut Executor,
         topics: Vec<NewTopic>,
     ) -> std::result::Result<(), DriverError> {
-        let made = now(executor, self.admin.create(topics))?;
-        made.into_iter().collect::<Result<()>>()?;
+        for made in now(executor, self.admin.create(topics))? {
+            match made {
+                Err(error) if error.kind != ClusterErrorKind::TopicExists => return Err(error.into()),
+                _ => {}
+            }
+        }
         Ok(())
     }
 

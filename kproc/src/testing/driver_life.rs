@@ -59,7 +59,7 @@ impl TestDriverBuilder {
 }
 
 impl TestDriver {
-    /// Makes the topics that the application names, and those that the test has named, unless they are there.
+    /// Makes the topics that the application names, and those that the test has named.
     fn make_topics(&mut self) -> Result<(), DriverError> {
         let processors = self.topology.processors.iter();
         let declared = processors.flat_map(|processor| {
@@ -67,29 +67,19 @@ impl TestDriver {
             inputs.chain(processor.outputs.iter().map(|output| output.topic.name.clone()))
         });
         let names: BTreeSet<Arc<str>> = declared.chain(self.partitions.special.keys().cloned()).collect();
-        let mut topics = Vec::new();
-        for name in names {
-            let topic = self.topology.bound(&name);
-            if self
-                .client
-                .partitions(&mut self.stage.executor, &topic)?
-                .is_none()
-            {
-                topics.push(NewTopic {
-                    name: topic,
-                    partitions: self.partitions.of(&name),
-                    config: Vec::new(),
-                });
-            }
-        }
-        self.client.create(&mut self.stage.executor, topics)
+        let new = |name: &Arc<str>| NewTopic {
+            name: self.topology.bound(name),
+            partitions: self.partitions.of(name),
+            config: Vec::new(),
+        };
+        let topics = names.iter().map(new).collect();
+        self.client.create_missing(&mut self.stage.executor, topics)
     }
 
-    /// Makes the changelogs that there were not before.
-    fn make_changelogs(&mut self, before: &Topology) -> Result<(), DriverError> {
-        let before: BTreeSet<Arc<str>> = changelogs(before).map(|(topic, _)| topic).collect();
+    /// Makes the changelogs that an application which has run before is expected to have.
+    fn make_changelogs(&mut self) -> Result<(), DriverError> {
         let mut topics = Vec::new();
-        for (name, input) in changelogs(&self.topology).filter(|(topic, _)| !before.contains(topic)) {
+        for (name, input) in changelogs(&self.topology) {
             let partitions = self.client.partitions(&mut self.stage.executor, &input)?;
             topics.push(NewTopic {
                 name,
@@ -97,7 +87,7 @@ impl TestDriver {
                 config: vec![("cleanup.policy".to_owned(), "compact".to_owned())],
             });
         }
-        self.client.create(&mut self.stage.executor, topics)
+        self.client.create_missing(&mut self.stage.executor, topics)
     }
 
     /// Commits what was done, as happens anyway when the commit interval has passed.
@@ -154,11 +144,10 @@ impl TestDriver {
     /// of new stores are made, as the command `topics --create` does.
     pub fn start_as(&mut self, app: App) -> Result<(), DriverError> {
         self.stop()?;
-        let topology = topology(&app)?;
-        let before = std::mem::replace(&mut self.topology, topology);
+        self.topology = topology(&app)?;
         self.app = app;
         self.make_topics()?;
-        self.make_changelogs(&before)?;
+        self.make_changelogs()?;
         self.start()
     }
 
