@@ -99,3 +99,46 @@ impl Processor for Count {
 }
 
 kproc::main!(Count);
+
+#[cfg(test)]
+mod tests {
+    use kproc::testing::TestDriver;
+
+    use super::*;
+
+    #[test]
+    fn words_are_counted_and_a_null_is_no_word() -> Result<()> {
+        let mut driver = TestDriver::new::<Count>()?;
+        driver.send(&WORDS, Null, "plum")?;
+        driver.send(&WORDS, Null, "fig")?;
+        driver.send(&WORDS, Null, "plum")?;
+        let counts = driver.receive_all(&COUNTS)?;
+        assert_eq!(
+            counts,
+            [
+                ("plum".to_owned(), 1),
+                ("fig".to_owned(), 1),
+                ("plum".to_owned(), 2)
+            ]
+        );
+        assert_eq!(driver.processor::<Count>().since_start, 3);
+
+        driver.restart()?;
+        assert_eq!(driver.processor::<Count>().counts.get("plum")?, Some(2));
+        assert_eq!(driver.processor::<Count>().since_start, 0);
+
+        let failure = driver.send(&WORDS, "key", Null).unwrap_err();
+        assert!(failure.to_string().contains("a word cannot be null"), "{failure}");
+        Ok(())
+    }
+
+    #[test]
+    fn the_number_of_words_is_sent_every_second() -> Result<()> {
+        let mut driver = TestDriver::new::<Count>()?;
+        driver.send(&WORDS, Null, "plum")?;
+        driver.advance_wall_clock(Duration::from_secs(1))?;
+        let size = driver.receive_record(&SIZES)?.expect("a record every second");
+        assert_eq!((size.key()?, size.value()?), (None, Some(1)));
+        Ok(())
+    }
+}

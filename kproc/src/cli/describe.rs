@@ -98,67 +98,63 @@ fn describe_processor(out: &mut String, topology: &Topology, (number, processor)
 
 /// The text of `topics`: what must be there, a topic a line.
 pub(crate) fn topics(topology: &Topology) -> String {
-    let mut rows = vec![["TOPIC", "PARTITIONS", "SETTINGS", "NEEDED BY"].map(str::to_owned)];
-    let mut add = |topic: &str, partitions: String, settings: &str, by: String| {
-        rows.push([topic.to_owned(), partitions, settings.to_owned(), by]);
+    let row = |topic: &str, partitions: &str, settings: &str, by: &str| {
+        [topic, partitions, settings, by].map(str::to_owned)
     };
+    let mut rows = vec![row("TOPIC", "PARTITIONS", "SETTINGS", "NEEDED BY")];
+    let mut read = BTreeSet::new();
+    let mut changelogs = Vec::new();
     for group in &topology.groups {
-        let first = topology.bound(&group.inputs[0].name);
+        // The inputs of a group have one number of partitions, and its changelogs have it, too.
+        let mut partitions = "any number".to_owned();
         for input in &group.inputs {
             let bound = topology.bound(&input.name);
-            let partitions = if bound == first {
-                "any number".into()
-            } else {
-                format!("as {first}")
-            };
-            add(
+            rows.push(row(
                 &bound,
-                partitions,
+                &partitions,
                 "",
-                format!("read by {}", readers(topology, &input.name)),
-            );
-        }
-    }
-    let read: BTreeSet<&str> = topology
-        .groups
-        .iter()
-        .flat_map(|group| &group.inputs)
-        .map(|input| &*input.name)
-        .collect();
-    let mut sent = BTreeSet::new();
-    for processor in &topology.processors {
-        for output in &processor.outputs {
-            let name = &*output.topic.name;
-            if !read.contains(name) && sent.insert(name) {
-                add(
-                    &topology.bound(name),
-                    "any number".into(),
-                    "",
-                    format!("sent to by {}", processor.name),
-                );
+                &format!("read by {}", readers(topology, &input.name)),
+            ));
+            if partitions == "any number" {
+                partitions = format!("as {bound}");
             }
+            read.insert(&input.name);
         }
-    }
-    for group in &topology.groups {
-        let partitions = format!("as {}", topology.bound(&group.inputs[0].name));
         for &number in &group.processors {
             let processor = &topology.processors[number];
-            for (store, (spec, options)) in processor.stores.iter().enumerate() {
-                if options.changelog {
-                    let by = format!(
-                        "state {} of {}; made at the first start",
-                        spec.name, processor.name
-                    );
-                    add(
-                        &topology.changelog(number, store),
-                        partitions.clone(),
-                        "cleanup.policy=compact",
-                        by,
-                    );
-                }
+            for (store, (spec, _)) in processor
+                .stores
+                .iter()
+                .enumerate()
+                .filter(|(_, (_, options))| options.changelog)
+            {
+                let by = format!(
+                    "state {} of {}; made at the first start",
+                    spec.name, processor.name
+                );
+                changelogs.push(row(
+                    &topology.changelog(number, store),
+                    &partitions,
+                    "cleanup.policy=compact",
+                    &by,
+                ));
             }
         }
     }
+    let mut sent = BTreeSet::new();
+    for processor in &topology.processors {
+        for output in processor.outputs.iter().map(|output| &output.topic.name) {
+            if !read.contains(output) && sent.insert(output) {
+                rows.push(row(
+                    &topology.bound(output),
+                    "any number",
+                    "",
+                    &format!("sent to by {}", processor.name),
+                ));
+            }
+        }
+    }
+    rows.append(&mut changelogs);
     table(&rows)
 }
 

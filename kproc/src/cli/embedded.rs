@@ -17,6 +17,7 @@ use crate::{
     config::{Settings, did_you_mean, nearest},
     runtime::{self, Plan, Spawner, Threads},
     topic::AnyTopic,
+    topology::Topology,
 };
 
 /// How often progress is shown.
@@ -60,6 +61,7 @@ pub(crate) fn run(mut app: App, settings: &Settings, args: &RunArgs) -> Result<(
         )?;
         let postponed = session.feed(feed).await?;
         let results = session.work().await?;
+        warn_of_unused_bindings(settings, &session.plan.topology);
         for dump in dumps {
             dump.write(&*session.cluster, &session.plan).await?;
         }
@@ -71,6 +73,19 @@ pub(crate) fn run(mut app: App, settings: &Settings, args: &RunArgs) -> Result<(
         }
         postponed.map_or(Ok(()), Err)
     })
+}
+
+/// A topic that is bound may be one that was not declared: whether there is such a topic shows at the end.
+fn warn_of_unused_bindings(settings: &Settings, topology: &Topology) {
+    let used = topology.used_topics();
+    for (name, bound) in settings
+        .topics
+        .iter()
+        .filter(|(name, _)| !used.contains_key(name.as_str()))
+    {
+        let near = did_you_mean(nearest(name, used.keys().map(|name| &**name)));
+        tracing::warn!("topic `{name}` is bound to `{bound}`, and was neither read nor sent to{near}");
+    }
 }
 
 /// Opens the files to be fed.

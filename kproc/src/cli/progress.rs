@@ -41,12 +41,13 @@ impl Progress {
             false => Shown::Lines,
         };
         let bar = if shown == Shown::Bar {
-            BARS.add(ProgressBar::new_spinner())
+            let bar = BARS.add(ProgressBar::new_spinner());
+            bar.enable_steady_tick(Duration::from_millis(100));
+            bar
         } else {
             ProgressBar::hidden()
         };
         bar.set_message(what);
-        bar.enable_steady_tick(Duration::from_millis(100));
         Self {
             bar,
             what,
