@@ -35,7 +35,7 @@ struct Shared {
     /// Wall time at `now` zero.
     epoch: Timestamp,
     random: u64,
-    /// The longest that a [`Clock::point`] or a message takes; zero: nothing takes time.
+    /// The longest that a [`Clock::point`] or a message takes as a rule; zero: nothing takes time.
     longest_point: Duration,
     sequence: u64,
     timers: BTreeMap<(Duration, u64), Due>,
@@ -92,11 +92,17 @@ impl SimClock {
         self.lock().add_timer(due, Due::Job(Box::new(job)));
     }
 
-    /// How long the next thing takes that takes time; `None`: no such thing does.
+    /// How long the next thing takes that takes time; `None`: no such thing does. One in sixteen takes much
+    /// longer than the others, so that what comes after it elsewhere overtakes it.
     pub(super) fn delay(&self) -> Option<Duration> {
         let mut shared = self.lock();
         let longest = shared.longest_point.as_nanos() as u64;
-        (longest > 0).then(|| Duration::from_nanos(1 + shared.random() % longest))
+        if longest == 0 {
+            return None;
+        }
+        let delay = 1 + shared.random() % longest;
+        let slow = shared.random().is_multiple_of(16);
+        Some(Duration::from_nanos(if slow { delay * 16 } else { delay }))
     }
 
     /// A number below `end`, if chance has a part in this simulation.
