@@ -22,6 +22,8 @@ const STEP: usize = 17;
 enum Fates {
     CleanStops,
     CleanStopsAndCrashes,
+    /// Also networks that are cut for a while.
+    Anything,
 }
 
 /// What is left of a history.
@@ -75,6 +77,13 @@ fn history(seed: u64, fates: Fates, traced: bool) -> Traces {
             Some(instance) if fates == Fates::CleanStops || clock.random().is_multiple_of(3) => {
                 instance.running.shutdown(Duration::from_secs(20));
             }
+            // Cut off, for longer than its session or not, and back, believing what it believed.
+            Some(instance) if fates == Fates::Anything && clock.random().is_multiple_of(2) => {
+                let connection = instance.connection.clone();
+                connection.sever();
+                let back = clock.now() + Duration::from_millis(clock.random() % 2500);
+                clock.schedule(back, move || connection.mend());
+            }
             Some(_) => {
                 let instance = up.remove(slot).unwrap();
                 world.crash(&instance);
@@ -113,14 +122,16 @@ fn offsets(traces: &Traces, partition: u32) -> Vec<u64> {
     lines.map(|line| line.2.get()).collect()
 }
 
-/// How many seeds, or the one that `KPROC_SEED` names.
+/// How many seeds (times `KPROC_SEEDS`), or the one that `KPROC_SEED` names.
 fn seeds(count: u64) -> std::ops::Range<u64> {
-    match std::env::var("KPROC_SEED")
-        .ok()
-        .and_then(|seed| seed.parse().ok())
-    {
+    let number = |name| {
+        std::env::var(name)
+            .ok()
+            .and_then(|number| number.parse::<u64>().ok())
+    };
+    match number("KPROC_SEED") {
         Some(seed) => seed..seed + 1,
-        None => 0..count,
+        None => 0..count * number("KPROC_SEEDS").unwrap_or(1),
     }
 }
 
@@ -155,6 +166,20 @@ fn crashes_lose_nothing() {
         }
     }
     assert!(again > 0, "no crash has ever had an effect: they are no crashes");
+}
+
+#[test]
+fn cut_networks_lose_nothing() {
+    for seed in seeds(150) {
+        let traces = history(seed, Fates::Anything, false);
+        for (key, due) in expected() {
+            let count = traces.counts.get(&key).copied().unwrap_or_default();
+            assert!(
+                count >= due,
+                "seed {seed}: {key} is {count}, and {due} were written"
+            );
+        }
+    }
 }
 
 #[test]
