@@ -118,6 +118,36 @@ fn entries_of_a_store_without_a_changelog_are_written_all_or_none() {
 }
 
 #[test]
+fn a_position_is_not_written_before_the_entries_of_stores_without_a_changelog() {
+    let directory = tempfile::tempdir().unwrap();
+    let options = EnvironmentOptions {
+        max_map_size: 4 << 20,
+        ..small()
+    };
+    let specs = specs(["with", "without"]);
+    let environment = Environment::open(directory.path(), &specs, &options, NOW)
+        .unwrap()
+        .environment;
+    let marks = Arc::new(Marks::default());
+    let mut with = environment.buffer(0, &marks).unwrap();
+    let mut without = environment.buffer(1, &marks).unwrap();
+    with.put(b"key", b"value").unwrap();
+    for n in 0..30_000_u32 {
+        without.put(&n.to_be_bytes(), &[1; 200]).unwrap();
+    }
+    let error = environment
+        .commit(&mut [(0, &mut with), (1, &mut without)], &point(2))
+        .unwrap_err();
+    assert!(matches!(error, StoreError::MapFull { .. }), "{error}");
+    assert_eq!(environment.position(0).unwrap(), None);
+    assert_eq!(environment.last_commit().unwrap(), CommitPoint::default());
+    with.discard();
+    without.discard();
+    assert!(with.get(b"key").unwrap().is_none());
+    assert!(without.get(&[0; 4]).unwrap().is_none());
+}
+
+#[test]
 fn d17_a_reader_in_another_process_goes_on_while_the_map_grows() {
     const TEST: &str = "growth::d17_a_reader_in_another_process_goes_on_while_the_map_grows";
     if let Some(directory) = child::role() {
