@@ -1,5 +1,7 @@
 //! The test driver, as users of the crate use it: records in and out, stores, partitions, seeds.
 
+use std::time::Duration;
+
 use kproc::{
     Partition,
     prelude::*,
@@ -184,6 +186,14 @@ fn a_record_has_the_drivers_time_unless_told_otherwise() -> Result<()> {
         .timestamp(Timestamp::EPOCH)
         .send()?;
     assert_eq!(stamp(&mut driver), Some(Timestamp::EPOCH));
+
+    driver.set_timestamp(None);
+    driver.advance_wall_clock(Duration::from_secs(3))?;
+    driver.send(&WORDS, "plum", &1)?;
+    assert_eq!(
+        stamp(&mut driver).map(|time| time.since(now)),
+        Some(Duration::from_secs(3))
+    );
     Ok(())
 }
 

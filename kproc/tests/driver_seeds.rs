@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use kproc::{Partition, prelude::*, testing::TestDriver};
+use kproc::{prelude::*, testing::TestDriver};
 
 const LINES: Topic<String, String> = Topic::new("lines");
 const WORDS: Topic<String, String> = Topic::new("words");
@@ -85,8 +85,7 @@ fn run(seed: u64, between: Between) -> Result<Outcome> {
     }
     let sent = driver.receive_all(&COUNTS)?;
     let mut counted = BTreeMap::new();
-    for partition in 0..PARTITIONS {
-        let count = driver.processor_in::<Count>(Partition::new(partition));
+    for (_, count) in driver.processors::<Count>() {
         for entry in &count.counts {
             let (word, count) = entry?;
             let twice = counted.insert(word.to_owned(), count);

@@ -223,23 +223,38 @@ impl TestDriver {
     /// As [`processor`](Self::processor), and if there is no such partition.
     #[track_caller]
     pub fn processor_in<P: Processor>(&mut self, partition: Partition) -> &P {
-        if let Err(error) = self.borrow_tasks() {
-            panic!("cannot look into processor `{}`: {error}", P::name());
-        }
-        let numbers = 0..self.topology.processors.len();
-        let mut here = self.lent.iter().filter(|lent| lent.partition == partition);
-        let found = here.find_map(|lent| {
-            let mut processors = numbers.clone().filter_map(|number| lent.task.processor(number));
-            processors.find_map(|processor| processor.downcast_ref())
-        });
-        found.unwrap_or_else(|| {
+        let mut found = self.processors().into_iter();
+        let here = found
+            .find(|(at, _)| *at == partition)
+            .map(|(_, processor)| processor);
+        here.unwrap_or_else(|| {
             panic!(
                 "no processor `{}` ({}) rests in partition {partition}: is it part of the application, \
-                 does the partition exist, is one of its handlers waiting for something?",
+                 does the partition exist?",
                 P::name(),
                 std::any::type_name::<P>()
             )
         })
+    }
+
+    /// A processor, at rest, in all partitions: one for each, in their order.
+    ///
+    /// # Panics
+    /// If the application is not running (any more), or if a handler is still waiting for something.
+    #[track_caller]
+    pub fn processors<P: Processor>(&mut self) -> Vec<(Partition, &P)> {
+        if let Err(error) = self.borrow_tasks() {
+            panic!("cannot look into processor `{}`: {error}", P::name());
+        }
+        let numbers = 0..self.topology.processors.len();
+        let found = self.lent.iter().filter_map(|lent| {
+            let mut processors = numbers.clone().filter_map(|number| lent.task.processor(number));
+            let processor = processors.find_map(|processor| processor.downcast_ref())?;
+            Some((lent.partition, processor))
+        });
+        let mut found: Vec<_> = found.collect();
+        found.sort_by_key(|(partition, _)| *partition);
+        found
     }
 
     /// What the application is doing.
