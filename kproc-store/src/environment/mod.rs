@@ -336,16 +336,18 @@ impl Environment {
             drop((lmdb, directory_lock));
             return Ok(());
         }
-        lmdb.env
-            .force_sync()
-            .map_err(|error| StoreError::lmdb(&directory, "syncing", &error))?;
+        let synced = lmdb.env.force_sync();
         // The last handle: this closes it.
         drop(lmdb);
         let mut sidecar = sidecar.into_inner().unwrap_or_else(PoisonError::into_inner);
-        sidecar.clean = true;
-        sidecar
-            .write(&directory, true)
-            .map_err(|error| StoreError::io(&directory, format!("its sidecar: {error}")))?;
+        match &synced {
+            Ok(()) => sidecar.clean = true,
+            // The kernel may have dropped what it could not write: what is read again may be older.
+            Err(error) => sidecar.damage = Some(format!("the disk did not take what was written: {error}")),
+        }
+        let noted = sidecar.write(&directory, true);
+        synced.map_err(|error| StoreError::lmdb(&directory, "syncing", &error))?;
+        noted.map_err(|error| StoreError::io(&directory, format!("its sidecar: {error}")))?;
         drop(directory_lock);
         Ok(())
     }

@@ -47,95 +47,119 @@ pub(super) fn open(
     }
     let lock = DirectoryLock::take(directory)?;
     super::descriptors::reserve();
-    let mut dirty = Sidecar::dirty(directory, options.sync).map_err(io("asking for the device"))?;
-
-    let judged = judge(directory, &dirty)?;
-    if let Verdict::Good(before) = &judged {
-        dirty.deaths = before.deaths_before();
+    let sidecar = Sidecar::dirty(directory, options.sync).map_err(io("asking for the device"))?;
+    let opening = Opening {
+        directory,
+        stores,
+        options,
+        now,
+        sidecar,
+    };
+    match judge(directory, &opening.sidecar)? {
+        Verdict::New => opening.begin(None, lock),
+        Verdict::Bad(reason) => opening.begin(Some(reason), lock),
+        Verdict::Good(before) => match opening.go_on(&before)? {
+            Ok((lmdb, sidecar)) => {
+                let environment = opening.finish(lmdb, sidecar, lock);
+                Ok(Opened {
+                    environment,
+                    condition: Condition::Intact,
+                })
+            }
+            Err(reason) => opening.begin(Some(reason), lock),
+        },
     }
-    let finish = {
-        let sidecar = dirty.clone();
-        |lmdb: Started| Environment {
+}
+
+/// An opening, once the directory is locked.
+struct Opening<'o> {
+    directory: &'o Path,
+    stores: &'o [StoreSpec],
+    options: &'o EnvironmentOptions,
+    now: Timestamp,
+    /// That of an environment begun here and now.
+    sidecar: Sidecar,
+}
+
+impl Opening<'_> {
+    /// Opens what is there. If it cannot be trusted after all, says why.
+    fn go_on(&self, before: &Sidecar) -> Result<Result<(Started, Sidecar), Reason>, OpenError> {
+        let sidecar = Sidecar {
+            deaths: before.deaths_before(),
+            ..self.sidecar.clone()
+        };
+        // One that vouches for the state must not come back after a restart of the machine.
+        let durable = !self.options.temporary || before.clean || before.sync;
+        self.write(&sidecar, durable)?;
+        match start(self.directory, self.stores, self.options, Some(self.now)) {
+            Ok(lmdb) => Ok(Ok((lmdb, sidecar))),
+            Err(Failure::Bad(reason)) => Ok(Err(reason)),
+            Err(Failure::Error(error)) => {
+                // It fails before anything is written: what was clean still is.
+                self.write(before, durable)?;
+                Err(error)
+            }
+        }
+    }
+
+    /// Begins with nothing. `reason`: why not with what is there.
+    fn begin(self, reason: Option<Reason>, lock: DirectoryLock) -> Result<Opened, OpenError> {
+        let directory = self.directory;
+        let io = |what: &'static str| move |error: io::Error| OpenError::io(directory, what, &error);
+        let set_aside = match &reason {
+            Some(Reason { keep: true, .. }) => {
+                Some(directory::set_data_aside(directory).map_err(io("setting the damaged file aside"))?)
+            }
+            _ => None,
+        };
+        directory::remove_data(directory).map_err(io("removing the old files"))?;
+        self.write(&self.sidecar, !self.options.temporary || reason.is_some())?;
+        let lmdb = start(directory, self.stores, self.options, None).map_err(|failure| match failure {
+            Failure::Error(error) => error,
+            Failure::Bad(Reason { what, .. }) => OpenError::Io {
+                path: directory.to_owned(),
+                what,
+            },
+        })?;
+        let condition = match reason {
+            Some(Reason { what, .. }) => Condition::Rebuild {
+                reason: what,
+                set_aside,
+            },
+            None => Condition::New,
+        };
+        let sidecar = self.sidecar.clone();
+        Ok(Opened {
+            environment: self.finish(lmdb, sidecar, lock),
+            condition,
+        })
+    }
+
+    fn finish(self, lmdb: Started, sidecar: Sidecar, lock: DirectoryLock) -> Environment {
+        let options = EnvironmentOptions {
+            // LMDB takes 4 GiB; lengths and what is made of them have to fit 32 bits here, too.
+            max_value_bytes: self.options.max_value_bytes.min(i32::MAX as usize),
+            ..self.options.clone()
+        };
+        Environment {
             inner: Arc::new(Inner {
                 lmdb,
-                directory: directory.to_owned(),
-                specs: stores.to_vec(),
-                options: EnvironmentOptions {
-                    // LMDB takes 4 GiB; lengths and what is made of them have to fit 32 bits here, too.
-                    max_value_bytes: options.max_value_bytes.min(i32::MAX as usize),
-                    ..options.clone()
-                },
-                opened_at: now,
+                directory: self.directory.to_owned(),
+                specs: self.stores.to_vec(),
+                options,
+                opened_at: self.now,
                 sidecar: Mutex::new(sidecar),
                 readers: AtomicUsize::new(0),
                 gate: Mutex::new(()),
                 lock,
             }),
         }
-    };
-    let reason = match judged {
-        Verdict::Good(before) => {
-            // One that vouches for the state must not come back after a restart of the machine.
-            let durable = !options.temporary || before.clean || before.sync;
-            dirty
-                .write(directory, durable)
-                .map_err(io("writing its sidecar"))?;
-            match start(directory, stores, options, Some(now)) {
-                Ok(started) => {
-                    let environment = finish(started);
-                    return Ok(Opened {
-                        environment,
-                        condition: Condition::Intact,
-                    });
-                }
-                Err(Failure::Bad(reason)) => Some(reason),
-                Err(Failure::Error(error)) => {
-                    // It fails before anything is written: what was clean still is.
-                    before
-                        .write(directory, durable)
-                        .map_err(io("writing its sidecar"))?;
-                    return Err(error);
-                }
-            }
-        }
-        Verdict::New => None,
-        Verdict::Bad(reason) => Some(reason),
-    };
+    }
 
-    let set_aside = match &reason {
-        Some(Reason { keep: true, .. }) => {
-            Some(directory::set_data_aside(directory).map_err(io("setting the damaged file aside"))?)
-        }
-        _ => None,
-    };
-    directory::remove_data(directory).map_err(io("removing the old files"))?;
-    // After a rebuild it begins anew.
-    let dirty = Sidecar { deaths: 0, ..dirty };
-    dirty
-        .write(directory, !options.temporary || reason.is_some())
-        .map_err(io("writing its sidecar"))?;
-    let started = match start(directory, stores, options, None) {
-        Ok(started) => started,
-        Err(Failure::Error(error)) => return Err(error),
-        Err(Failure::Bad(reason)) => {
-            return Err(OpenError::Io {
-                path: directory.to_owned(),
-                what: reason.what,
-            });
-        }
-    };
-    let environment = finish(started);
-    let condition = match reason {
-        Some(Reason { what, .. }) => Condition::Rebuild {
-            reason: what,
-            set_aside,
-        },
-        None => Condition::New,
-    };
-    Ok(Opened {
-        environment,
-        condition,
-    })
+    fn write(&self, sidecar: &Sidecar, durable: bool) -> Result<(), OpenError> {
+        let written = sidecar.write(self.directory, durable);
+        written.map_err(|error| OpenError::io(self.directory, "writing its sidecar", &error))
+    }
 }
 
 /// Store names are names of databases, directories' contents and topics.
