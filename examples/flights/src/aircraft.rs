@@ -29,7 +29,7 @@ impl ByAircraft {
 
 /// What is kept for an aircraft.
 #[derive(Debug, Clone, Copy, Default, Serialize, Deserialize)]
-pub struct Flown {
+pub(crate) struct Flown {
     flights: u64,
     miles: u64,
     air_min: u64,

@@ -358,7 +358,7 @@ fn flags_win_over_variables_over_the_file() {
     let config = file.to_str().unwrap();
     let partitions = |args: &[&str], variables: &[(&str, &str)]| {
         let args = [&["--embedded", "--feed", "lines=-", "--dump", "words=-"], args].concat();
-        let text: String = ('a'..='z').map(|c| format!("{c}\n")).collect();
+        let text: String = ('a'..='z').flat_map(|letter| [letter, '\n']).collect();
         let output = run_with(&args, &text, variables);
         assert!(output.status.success(), "{}", err(&output));
         let partition =

@@ -42,7 +42,7 @@ fn wait_for_state(directory: &Path, child: &mut Child) {
     let begin = Instant::now();
     loop {
         let output = state(directory, &["scan", "hours", "--limit", "3"]);
-        if output.stdout.iter().filter(|byte| **byte == b'\n').count() == 3 {
+        if output.stdout.split(|byte| *byte == b'\n').count() == 4 {
             return;
         }
         assert!(

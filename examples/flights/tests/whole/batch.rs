@@ -6,9 +6,9 @@ use flate2::read::GzDecoder;
 use flights::{Delays, Totals};
 
 /// Delays by airport and hour.
-pub type HourlyDelays = BTreeMap<(String, String), Delays>;
+pub(crate) type HourlyDelays = BTreeMap<(String, String), Delays>;
 /// Totals by tail number.
-pub type AircraftTotals = BTreeMap<String, Totals>;
+pub(crate) type AircraftTotals = BTreeMap<String, Totals>;
 
 fn rows(name: &str) -> csv::DeserializeRecordsIntoIter<GzDecoder<File>, BTreeMap<String, String>> {
     let path = Path::new(env!("CARGO_MANIFEST_DIR"))
@@ -18,7 +18,7 @@ fn rows(name: &str) -> csv::DeserializeRecordsIntoIter<GzDecoder<File>, BTreeMap
 }
 
 /// What `answers/compute.py` found.
-pub fn hourly_delays() -> HourlyDelays {
+pub(crate) fn hourly_delays() -> HourlyDelays {
     let answers: HourlyDelays = rows("hourly-delays.csv.gz")
         .map(|row| {
             let row = row.unwrap();
@@ -38,7 +38,7 @@ pub fn hourly_delays() -> HourlyDelays {
 }
 
 /// What `answers/compute.py` found.
-pub fn aircraft_totals() -> AircraftTotals {
+pub(crate) fn aircraft_totals() -> AircraftTotals {
     let answers: AircraftTotals = rows("aircraft-totals.csv.gz")
         .map(|row| {
             let row = row.unwrap();
@@ -56,7 +56,7 @@ pub fn aircraft_totals() -> AircraftTotals {
 }
 
 /// What `answers/compute.py` found: flights without a tail number, by airport.
-pub fn flights_without_aircraft() -> BTreeMap<String, u64> {
+pub(crate) fn flights_without_aircraft() -> BTreeMap<String, u64> {
     rows("flights-without-aircraft.csv.gz")
         .map(|row| row.unwrap())
         .map(|row| (row["airport"].clone(), row["flights"].parse().unwrap()))
@@ -65,7 +65,7 @@ pub fn flights_without_aircraft() -> BTreeMap<String, u64> {
 
 /// Says where two maps differ first; whole maps would fill the screen.
 #[track_caller]
-pub fn assert_same<K: Ord + std::fmt::Debug, V: PartialEq + std::fmt::Debug>(
+pub(crate) fn assert_same<K: Ord + std::fmt::Debug, V: PartialEq + std::fmt::Debug>(
     found: &BTreeMap<K, V>,
     wanted: &BTreeMap<K, V>,
 ) {

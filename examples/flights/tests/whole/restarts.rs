@@ -1,11 +1,9 @@
 //! The answers stay right when the application is stopped half-way and started again, and nothing is missing
 //! after a crash.
 
-mod common;
-
 use std::{collections::BTreeMap, fmt::Debug, path::Path, sync::Arc, time::Duration};
 
-use common::{aircraft_totals, assert_same, hourly_delays};
+use crate::batch::{aircraft_totals, assert_same, hourly_delays};
 use flights::{AIRCRAFT_TOTALS, HOURLY_DELAYS};
 use kproc::{
     App, Codec, Partition, Running, SystemClock, Topic, TopicPartition,

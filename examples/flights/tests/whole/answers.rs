@@ -1,10 +1,8 @@
 //! The program's dumps equal the batch answers, however many partitions and threads it has.
 
-mod common;
-
 use std::{collections::BTreeMap, fs, path::Path, process::Command};
 
-use common::{aircraft_totals, assert_same, flights_without_aircraft, hourly_delays};
+use crate::batch::{aircraft_totals, assert_same, flights_without_aircraft, hourly_delays};
 use serde::{Deserialize, de::DeserializeOwned};
 
 #[derive(Deserialize)]
