@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use kproc::{
-    Partition, TimerClock,
+    Partition, Timer, TimerClock,
     prelude::*,
     testing::{Fired, TestDriver},
 };
@@ -153,5 +153,59 @@ fn each_partition_has_its_own_timers() -> Result<()> {
             .collect::<Vec<_>>(),
         [1]
     );
+    Ok(())
+}
+
+/// Makes a timer for each record, which fires once.
+#[processor]
+#[derive(Default)]
+struct Later {
+    rung: Vec<TimerId>,
+}
+
+#[processor]
+impl Later {
+    #[on_message(IN)]
+    fn later(&mut self, ctx: &mut Context<'_>, n: i64) -> Result<()> {
+        let after = Duration::from_secs(n.unsigned_abs());
+        ctx.schedule(after, TimerClock::Wall)?;
+        Ok(())
+    }
+
+    #[on_schedule]
+    fn ring(&mut self, ctx: &mut Context<'_>, timer: TimerId) {
+        ctx.cancel(timer);
+        self.rung.push(timer);
+    }
+}
+
+#[test]
+fn scheduled_timers_are_seen_and_end_with_the_task() -> Result<()> {
+    let mut driver = TestDriver::new::<Later>()?;
+    let begin = driver.wall_time();
+    driver.send(&IN, "plum", &5)?;
+    driver.send(&IN, "plum", &3)?;
+    driver.advance_wall_clock(seconds(60))?;
+    let fired = driver.fired::<Later>();
+    assert_eq!(times(&fired, begin), [3, 5]);
+    let rung = driver.processor::<Later>().rung.clone();
+    assert_eq!(
+        fired.iter().map(|fired| fired.timer).collect::<Vec<_>>(),
+        rung.into_iter().map(Timer::Scheduled).collect::<Vec<_>>()
+    );
+
+    driver.send(&IN, "plum", &5)?;
+    driver.restart()?;
+    driver.advance_wall_clock(seconds(60))?;
+    assert!(driver.fired::<Later>().is_empty());
+    Ok(())
+}
+
+#[test]
+fn a_long_time_passes_quickly() -> Result<()> {
+    let mut driver = TestDriver::new::<Wall>()?;
+    driver.advance_wall_clock(seconds(24 * 3600))?;
+    assert_eq!(driver.fired::<Wall>().len(), 24 * 360);
+    assert_eq!(driver.receive_all(&OUT)?.len(), 24 * 360);
     Ok(())
 }
