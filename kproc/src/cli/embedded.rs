@@ -54,11 +54,10 @@ pub(crate) fn run(mut app: App, settings: &Settings, args: &RunArgs) -> Result<(
     let executor = tokio::runtime::Builder::new_current_thread().enable_all().build();
     let executor = executor.map_err(|error| Failure::run(format!("cannot start: {error}")))?;
     executor.block_on(async {
-        let mut session = Session::new(
-            plan(topology, settings, state_dir),
-            settings.partitions,
-            args.quiet,
-        )?;
+        let mut plan = plan(topology, settings, state_dir);
+        // State that is gone at the end need not reach the disk.
+        plan.settings.store.temporary = settings.state_dir.is_none();
+        let mut session = Session::new(plan, settings.partitions, args.quiet)?;
         let postponed = session.feed(feed).await?;
         let results = session.work().await?;
         warn_of_unused_bindings(settings, &session.plan.topology);
