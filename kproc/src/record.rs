@@ -2,7 +2,13 @@
 
 use std::{fmt, sync::Arc};
 
+use kproc_store::codec::{Codec, Data, DecodeError};
 pub use kproc_store::{Offset, Timestamp};
+
+use crate::{
+    Topic,
+    error::{Error, ErrorKind, Result},
+};
 
 /// A partition of a topic.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -71,6 +77,46 @@ pub struct Record<'r> {
     pub value: Option<&'r [u8]>,
     /// The headers.
     pub headers: Headers<'r>,
+}
+
+impl<'r> Record<'r> {
+    /// Key and value as the topic's codecs read them; `None` is null. An error is one of
+    /// [`Deserialization`](ErrorKind::Deserialization), so that the policy for these decides.
+    ///
+    /// ```
+    /// # use kproc::{Record, Result, Topic};
+    /// const WORDS: Topic<String, i64> = Topic::new("words");
+    ///
+    /// fn length(record: &Record<'_>) -> Result<usize> {
+    ///     let (word, _) = record.decode(&WORDS)?;
+    ///     Ok(word.map_or(0, str::len))
+    /// }
+    /// ```
+    #[inline]
+    pub fn decode<K: Codec, V: Codec>(&self, _: &Topic<K, V>) -> Result<Decoded<'r, K, V>> {
+        let key = self
+            .key
+            .map(K::decode)
+            .transpose()
+            .map_err(|error| unreadable("key", error))?;
+        let value = self
+            .value
+            .map(V::decode)
+            .transpose()
+            .map_err(|error| unreadable("value", error))?;
+        Ok((key, value))
+    }
+}
+
+/// Key and value of a record; `None` is null.
+pub type Decoded<'r, K, V> = (Option<<K as Data>::Item<'r>>, Option<<V as Data>::Item<'r>>);
+
+#[cold]
+fn unreadable(part: &str, error: DecodeError) -> Error {
+    Error::new(
+        ErrorKind::Deserialization,
+        format!("the record's {part} cannot be read: {error}"),
+    )
 }
 
 /// A record's headers, in order; a name may come several times, and a value may be null.

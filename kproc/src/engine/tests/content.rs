@@ -281,3 +281,36 @@ fn the_context_knows_the_records_coordinates_and_a_timer_has_none() {
     // What a timer sends has the time of its clock.
     assert_eq!(rig.sent()[0].timestamp, Some(START.as_millis() + 1_020));
 }
+
+#[test]
+fn a_record_is_decoded_by_its_topics_codecs() {
+    let mut rig = script()
+        .on_record(|_, ctx, record| {
+            let (key, value) = record.decode(&A)?;
+            let key: Option<&str> = key;
+            assert_eq!(value, (ctx.offset() == Some(Offset::ZERO)).then_some(1));
+            Ok(ctx.send(&OUT, key, &1)?)
+        })
+        .rig();
+    rig.feed(
+        "a",
+        &[
+            rec("lent", 1),
+            Fed {
+                value: None,
+                ..rec("lent", 1)
+            },
+            Fed {
+                value: Some(b"four"),
+                ..rec("lent", 1)
+            },
+        ],
+    );
+    let failure = rig.run().unwrap_err();
+    assert_eq!(failure.kind(), ErrorKind::Deserialization);
+    assert_eq!(
+        failure.to_string(),
+        "processor `p0`, record a[3] offset 2: the record's value cannot be read: i64: wants 8 bytes, got 4 bytes"
+    );
+    assert_eq!(keys(&rig.sent()), ["lent", "lent"]);
+}

@@ -5,6 +5,7 @@ mod content;
 mod failures;
 mod order;
 mod policies;
+mod random;
 mod rig;
 mod time;
 mod waiting;
