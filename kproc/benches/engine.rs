@@ -57,19 +57,22 @@ fn measure<P: kproc::Processor + Default>(bencher: Bencher<'_, '_>) {
 /// What there is no way around: a loop over the records that decodes and adds up, without an engine.
 #[divan::bench]
 fn plain_loop(bencher: Bencher<'_, '_>) {
-    let load = load(0);
-    bencher.counter(ItemsCount::new(RECORDS)).bench_local(|| {
-        let mut sum = 0_i64;
-        load.each(|record| {
-            let (Some(word), Some(n)) = (record.key, record.value) else {
-                return;
-            };
-            if let (Ok(word), Ok(n)) = (<String as Codec>::decode(word), <i64 as Codec>::decode(n)) {
-                sum = sum.wrapping_add(n + word.len() as i64);
-            }
+    let mut round = 0;
+    bencher
+        .with_inputs(|| {
+            round += 1;
+            load(round)
+        })
+        .counter(ItemsCount::new(RECORDS))
+        .bench_local_values(|load| {
+            let mut sum = 0_i64;
+            load.each(|record| {
+                if let Ok((Some(word), Some(n))) = record.decode(&WORDS) {
+                    sum = sum.wrapping_add(n + word.len() as i64);
+                }
+            });
+            sum
         });
-        sum
-    });
 }
 
 #[processor]

@@ -131,7 +131,7 @@ impl Processor for Joined {
 
     async fn process(&mut self, ctx: &mut Context<'_>, record: &Record<'_>) -> Result<()> {
         let key = key(record)?;
-        self.all.put("last", key)?;
+        self.all.put("last", &key[..1])?;
         self.all.entry("all")?.or_default().push_str(key);
         Ok(ctx.send(&OUT, "sent", &1)?)
     }

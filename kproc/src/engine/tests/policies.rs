@@ -353,3 +353,42 @@ fn an_advance_of_stream_time_that_fails_is_not_the_records_failure() {
     );
     assert_eq!(rig.task.counters().records, 4);
 }
+
+#[test]
+fn attempts_are_counted_anew_once_something_has_worked_or_was_skipped() {
+    // Each firing fails at first and works when it is tried again: one attempt is enough for ever.
+    let fails = Arc::new(Mutex::new(false));
+    let mut rig = script()
+        .every(1_000, TimerClock::Wall)
+        .on_timer(move |_, _, _, _| {
+            let mut fails = fails.lock().unwrap();
+            *fails = !*fails;
+            if *fails {
+                Err(Error::msg("every other time"))
+            } else {
+                Ok(())
+            }
+        })
+        .rig_with(policy(retry(1, false)));
+    for _ in 0..5 {
+        for step in [900, 100] {
+            rig.advance(step);
+            rig.run().unwrap();
+        }
+    }
+    // The last one is to be tried again yet.
+    assert_eq!(rig.task.counters().retried, 5);
+
+    // Each firing fails, is tried again, and is skipped then; so is the next.
+    let mut rig = script()
+        .every(1_000, TimerClock::Wall)
+        .on_timer(|_, _, _, _| Err(Error::msg("never")))
+        .rig_with(policy(retry(1, true)));
+    for _ in 0..3 {
+        for step in [900, 100] {
+            rig.advance(step);
+            rig.run().unwrap();
+        }
+    }
+    assert_eq!(rig.task.counters().retried, 3);
+}
