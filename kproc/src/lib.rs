@@ -65,7 +65,7 @@ pub use message::{Message, SendError};
 pub use payload::{Null, Payload};
 pub use policy::{MissingTimestamp, Policies, Policy, Retry};
 pub use processor::Processor;
-pub use record::{Headers, Offset, Partition, Record, Timestamp, TopicPartition};
+pub use record::{Decoded, Headers, Offset, Partition, Record, Timestamp, TopicPartition};
 pub use runtime::{RunError, RunState, Running, Status, TaskFailure, TaskPhase, TaskStatus};
 pub use timer::{PeriodError, ScheduleError, Timer, TimerClock, TimerId};
 pub use topic::{Topic, TopicNameError};

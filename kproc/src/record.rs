@@ -98,12 +98,12 @@ impl<'r> Record<'r> {
             .key
             .map(K::decode)
             .transpose()
-            .map_err(|error| unreadable("key", error))?;
+            .map_err(|error| unreadable("key", &error))?;
         let value = self
             .value
             .map(V::decode)
             .transpose()
-            .map_err(|error| unreadable("value", error))?;
+            .map_err(|error| unreadable("value", &error))?;
         Ok((key, value))
     }
 }
@@ -112,7 +112,7 @@ impl<'r> Record<'r> {
 pub type Decoded<'r, K, V> = (Option<<K as Data>::Item<'r>>, Option<<V as Data>::Item<'r>>);
 
 #[cold]
-fn unreadable(part: &str, error: DecodeError) -> Error {
+fn unreadable(part: &str, error: &DecodeError) -> Error {
     Error::new(
         ErrorKind::Deserialization,
         format!("the record's {part} cannot be read: {error}"),

@@ -85,7 +85,7 @@ impl History {
     fn grow(&mut self, input: usize) {
         let log = &mut self.logs[input];
         if self.fed[input] == log.len() {
-            for _ in 0..1 + self.chance.below(40) {
+            for _ in 0..=self.chance.below(40) {
                 let key = format!("key-{}", self.chance.below(20));
                 log.push((
                     key,
