@@ -3,6 +3,8 @@
 
 use std::{collections::BTreeMap, sync::Arc};
 
+use tokio::sync::Mutex;
+
 use super::{error::RunError, patience::retried, plan::Plan};
 use crate::{
     clock::Clock,
@@ -18,71 +20,57 @@ struct Needed {
     group: usize,
 }
 
-/// Checks, and makes the changelogs.
-pub(super) async fn check(plan: &Plan, cluster: &dyn Cluster, clock: &dyn Clock) -> Result<(), RunError> {
-    let cluster_error = |what: &str| {
-        let what = what.to_owned();
-        move |error| RunError::Cluster {
-            what,
-            reason: crate::cluster::ClusterError::to_string(&error),
-        }
-    };
+/// Checks, and makes the changelogs. Says how many partitions each group has.
+pub(super) async fn check(
+    plan: &Plan,
+    cluster: &dyn Cluster,
+    clock: &dyn Clock,
+) -> Result<Vec<u32>, RunError> {
     let mut admin = cluster
         .admin()
-        .map_err(cluster_error("cannot reach the cluster"))?;
+        .map_err(|error| RunError::cluster("cannot reach the cluster", &error))?;
     let mut check = Check {
         plan,
         found: BTreeMap::new(),
         faults: Vec::new(),
     };
-
     let changelogs = changelogs(plan);
     let mut names: Vec<Arc<str>> = check.inputs().map(|(_, topic)| topic).collect();
     names.extend(changelogs.iter().map(|needed| needed.topic.clone()));
     names.sort();
     names.dedup();
-    check.found = describe(plan, &mut *admin, clock, &names)
-        .await
-        .map_err(cluster_error("cannot ask for the description of topics"))?;
+    check.found = describe(plan, &mut *admin, clock, &names).await?;
 
     let counts = check.partitions_of_groups();
-    let mut missing = check.changelogs(&changelogs, &counts);
+    let missing = check.changelogs(&changelogs, &counts);
     if !missing.is_empty() && check.faults.is_empty() {
-        // Whoever has committed offsets has had changelogs.
-        let offsets = retried(clock, plan.settings.patience, || {
-            let group = plan.topology.app.to_string();
-            group_offsets(cluster, group)
-        })
-        .await
-        .map_err(cluster_error("cannot ask for the group's committed offsets"))?;
-        missing.retain(|(needed, _)| {
-            let group = &plan.topology.groups[needed.group];
-            let begun = group.inputs.iter().map(|input| plan.topology.bound(&input.name));
-            let begun = begun.into_iter().find(|input| offsets.contains(input));
-            if let Some(input) = &begun {
-                check.faults.push(format!(
-                    "changelog `{}` does not exist, though the group `{}` has committed offsets of `{input}`: the \
-                     state would silently be empty. If the store is new, make the topic with `topics --create`; if \
-                     the topic was deleted, `reset` the application",
-                    needed.topic, plan.topology.app
-                ));
-            }
-            begun.is_none()
-        });
+        let begun = begun(plan, cluster, clock).await?;
+        check.missing(&missing, &begun);
     }
     if !check.faults.is_empty() {
         return Err(RunError::Check(check.faults));
     }
-    create(plan, &mut *admin, clock, missing).await
+    create(plan, &mut *admin, clock, missing).await?;
+    // Without faults, all are known.
+    Ok(counts.into_iter().flatten().collect())
 }
 
 /// Topics of which the group has committed an offset.
-async fn group_offsets(cluster: &dyn Cluster, group: String) -> crate::cluster::Result<Vec<Arc<str>>> {
-    let offsets = cluster.admin()?.group_offsets(group).await?;
-    Ok(offsets
-        .into_iter()
-        .map(|(partition, _)| partition.topic)
-        .collect())
+async fn begun(plan: &Plan, cluster: &dyn Cluster, clock: &dyn Clock) -> Result<Vec<Arc<str>>, RunError> {
+    let group = &plan.topology.app;
+    let offsets = retried(clock, plan.settings.patience, || async {
+        cluster.admin()?.group_offsets(group.to_string()).await
+    });
+    match offsets.await {
+        Ok(offsets) => Ok(offsets
+            .into_iter()
+            .map(|(partition, _)| partition.topic)
+            .collect()),
+        Err(error) => Err(RunError::cluster(
+            "cannot ask for the group's committed offsets",
+            &error,
+        )),
+    }
 }
 
 /// The changelogs of all stores that have one.
@@ -111,17 +99,23 @@ async fn describe(
     admin: &mut dyn Admin,
     clock: &dyn Clock,
     names: &[Arc<str>],
-) -> crate::cluster::Result<BTreeMap<Arc<str>, TopicDescription>> {
-    let admin = tokio::sync::Mutex::new(admin);
+) -> Result<BTreeMap<Arc<str>, TopicDescription>, RunError> {
+    // A mutex, for each try needs the administrator to itself.
+    let admin = Mutex::new(admin);
     let described = retried(clock, plan.settings.patience, || async {
         admin.lock().await.describe(names.to_vec()).await
-    })
-    .await?;
-    Ok(described
-        .into_iter()
-        .flatten()
-        .map(|topic| (topic.name.clone(), topic))
-        .collect())
+    });
+    match described.await {
+        Ok(found) => Ok(found
+            .into_iter()
+            .flatten()
+            .map(|topic| (topic.name.clone(), topic))
+            .collect()),
+        Err(error) => Err(RunError::cluster(
+            "cannot ask for the description of topics",
+            &error,
+        )),
+    }
 }
 
 struct Check<'p> {
@@ -207,6 +201,28 @@ impl Check<'_> {
         missing
     }
 
+    /// Whoever has committed offsets has had changelogs: those that are missing were lost, or are of new stores.
+    fn missing(&mut self, missing: &[(&Needed, u32)], begun: &[Arc<str>]) {
+        let topology = &self.plan.topology;
+        for (needed, _) in missing {
+            let inputs = &topology.groups[needed.group].inputs;
+            let Some(input) = inputs
+                .iter()
+                .map(|input| topology.bound(&input.name))
+                .find(|input| begun.contains(input))
+            else {
+                continue;
+            };
+            self.faults.push(format!(
+                "changelog `{}` does not exist, though the group `{}` has committed offsets of `{input}`: the state \
+                 would silently be empty. If the store is new, make the topic with `topics --create`; if the topic was \
+                 deleted, `reset` the application",
+                needed.topic, topology.app
+            ));
+        }
+    }
+
+    /// A changelog that is there must fit.
     fn existing(&mut self, needed: &Needed, found: u32, count: u32) {
         let input = &self.plan.topology.groups[needed.group].inputs[0].name;
         let input = self.plan.topology.bound(input);
@@ -252,25 +268,22 @@ async fn create(
             config: vec![("cleanup.policy".to_owned(), "compact".to_owned())],
         })
         .collect();
-    let admin = tokio::sync::Mutex::new(admin);
+    let shared = Mutex::new(&mut *admin);
     let created = retried(clock, plan.settings.patience, || async {
-        let results = admin.lock().await.create(topics.clone()).await?;
+        let results = shared.lock().await.create(topics.clone()).await?;
         // One that may succeed later makes the call one that may.
-        match results.iter().find_map(|result| {
-            result
-                .as_ref()
-                .err()
-                .filter(|error| error.kind == ClusterErrorKind::Retriable)
-        }) {
+        let errors = results.iter().filter_map(|result| result.as_ref().err());
+        match errors
+            .into_iter()
+            .find(|error| error.kind == ClusterErrorKind::Retriable)
+        {
             Some(error) => Err(error.clone()),
             None => Ok(results),
         }
-    })
-    .await
-    .map_err(|error| RunError::Cluster {
-        what: "cannot make changelogs".into(),
-        reason: error.to_string(),
-    })?;
+    });
+    let created = created
+        .await
+        .map_err(|error| RunError::cluster("cannot make changelogs", &error))?;
     let faults: Vec<String> = created
         .into_iter()
         .zip(&topics)
@@ -286,13 +299,7 @@ async fn create(
     }
     // Made by another instance meanwhile: perhaps for other inputs.
     let names: Vec<Arc<str>> = topics.iter().map(|topic| topic.name.clone()).collect();
-    let admin = admin.into_inner();
-    let found = describe(plan, admin, clock, &names)
-        .await
-        .map_err(|error| RunError::Cluster {
-            what: "cannot describe changelogs".into(),
-            reason: error.to_string(),
-        })?;
+    let found = describe(plan, admin, clock, &names).await?;
     let mut check = Check {
         plan,
         found,

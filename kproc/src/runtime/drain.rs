@@ -56,10 +56,10 @@ pub(super) fn drained(
             board,
             workers,
         };
-        let result = watch.until_drained().await.map_err(|error| RunError::Cluster {
-            what: "cannot find out whether all input is processed".into(),
-            reason: error.to_string(),
-        });
+        let result = watch
+            .until_drained()
+            .await
+            .map_err(|error| RunError::cluster("cannot find out whether all input is processed", &error));
         // Nobody may be waiting any more.
         let _ = reply.send(result);
     })

@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use crate::{
+    cluster::ClusterError,
     engine::{Failure, Phase},
     error::ErrorKind,
     record::{Offset, TopicPartition},
@@ -87,6 +88,17 @@ impl From<&Failure> for TaskFailure {
             record,
             kind: failure.kind(),
             message: failure.to_string(),
+        }
+    }
+}
+
+impl RunError {
+    /// The cluster failed at `what`.
+    #[cold]
+    pub(super) fn cluster(what: impl Into<String>, error: &ClusterError) -> Self {
+        Self::Cluster {
+            what: what.into(),
+            reason: error.to_string(),
         }
     }
 }

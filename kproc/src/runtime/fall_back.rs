@@ -34,10 +34,8 @@ impl Worker {
         match fault {
             Fault::Production(error) => self.production_fails(tasks, &error),
             Fault::Offsets(error) => {
-                self.supervisor.fail(RunError::Cluster {
-                    what: "cannot commit offsets".into(),
-                    reason: error.to_string(),
-                });
+                self.supervisor
+                    .fail(RunError::cluster("cannot commit offsets", &error));
                 self.void(tasks);
             }
             Fault::Interrupted => {
@@ -56,10 +54,8 @@ impl Worker {
             error.kind,
             ClusterErrorKind::Retriable | ClusterErrorKind::Unknown
         ) {
-            self.supervisor.fail(RunError::Cluster {
-                what: "cannot write what the application sent".into(),
-                reason: error.to_string(),
-            });
+            self.supervisor
+                .fail(RunError::cluster("cannot write what the application sent", error));
             let sent: Vec<Tenure> = self
                 .seats
                 .iter()

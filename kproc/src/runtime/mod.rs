@@ -25,6 +25,7 @@ mod commit;
 mod drain;
 mod error;
 mod fall_back;
+mod gather;
 mod intake;
 mod lend;
 mod order;

@@ -3,7 +3,7 @@
 //! It waits for events at all times, for that keeps the membership alive; whatever takes time is done by
 //! others. It is the first part to begin and the last to end.
 
-use std::{collections::BTreeMap, sync::Arc, time::Duration};
+use std::{sync::Arc, time::Duration};
 
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 
@@ -11,22 +11,20 @@ use super::{
     check::check,
     drain::{self, Request},
     error::RunError,
+    gather::Tasks,
     order::{RestorerOrder, WorkerHandle, WorkerOrder},
     plan::Plan,
     restore::Restore,
     restorer::Restorer,
-    slot::{Input, Slot, Tenure, Token},
+    slot::Token,
     spawn::Spawner,
     status::Stop,
     supervisor::{Supervisor, sleep_until},
     worker::{Worker, WorkerSeed},
 };
 use crate::{
-    TaskId,
     clock::BoxFuture,
-    cluster::{Assignment, Cluster, ClusterError, Event, Group, Isolation, JoinRequest, Member, Ownership},
-    engine::Carry,
-    record::TopicPartition,
+    cluster::{Cluster, ClusterError, Event, Group, Isolation, JoinRequest, Member},
 };
 
 /// What an owner needs to begin.
@@ -49,10 +47,10 @@ impl OwnerSeed {
     async fn check_and_own(mut self) -> Result<(), RunError> {
         let clock = self.supervisor.clock.clone();
         let board = self.supervisor.board.clone();
-        tokio::select! { biased;
+        let partitions = tokio::select! { biased;
             _ = board.stop.find(|stop| *stop) => return Ok(()),
             checked = check(&self.plan, &*self.cluster, &*clock) => checked?,
-        }
+        };
         let member = self.join()?;
         let group = member.group();
         // Dropped by each part when it has ended.
@@ -61,7 +59,7 @@ impl OwnerSeed {
         drop(part);
         self.supervisor.board.running();
         let mut owner = Owner {
-            tasks: Tasks::new(&self.plan),
+            tasks: Tasks::new(&self.plan, partitions),
             plan: self.plan.clone(),
             supervisor: self.supervisor.clone(),
             restorer,
@@ -99,10 +97,9 @@ impl OwnerSeed {
             isolation: Isolation::ReadCommitted,
             client_id: topology.app.to_string(),
         };
-        self.cluster.join(request).map_err(|error| RunError::Cluster {
-            what: format!("cannot join the group `{}`", topology.app),
-            reason: error.to_string(),
-        })
+        self.cluster
+            .join(request)
+            .map_err(|error| RunError::cluster(format!("cannot join the group `{}`", topology.app), &error))
     }
 
     /// Starts restorer and workers.
@@ -233,15 +230,15 @@ impl Owner {
     /// Passes on what happened. Whether the membership is over.
     fn happens(&mut self, event: Event) -> bool {
         match event {
-            Event::Assigned(assignments) => {
-                for slot in self.tasks.assigned(assignments) {
-                    let not_before = Duration::ZERO;
-                    let _ = self.restorer.send(RestorerOrder::Open {
-                        slot: Box::new(slot),
-                        not_before,
-                    });
+            Event::Assigned(assignments) => match self.tasks.assigned(assignments) {
+                Ok(slots) => {
+                    for slot in slots {
+                        let (slot, not_before) = (Box::new(slot), Duration::ZERO);
+                        let _ = self.restorer.send(RestorerOrder::Open { slot, not_before });
+                    }
                 }
-            }
+                Err(error) => self.supervisor.fail(error),
+            },
             Event::Revoked(partitions, token) => {
                 let token = Token::new(token);
                 for tenure in self.tasks.taken(&partitions) {
@@ -267,125 +264,9 @@ impl Owner {
         for tenure in self.tasks.all() {
             let _ = self.restorer.send(RestorerOrder::Lost(tenure));
         }
-        self.supervisor.fail(RunError::Cluster {
-            what: format!("the membership of group `{}` has failed", self.plan.topology.app),
-            reason: error.to_string(),
-        });
-    }
-}
-
-/// Which partitions make which tasks. A task begins when all its partitions are here.
-struct Tasks {
-    /// Topics of the cluster: group, number of the input.
-    inputs: BTreeMap<Arc<str>, (usize, usize)>,
-    /// How many inputs each group has.
-    sizes: Vec<usize>,
-    gathering: BTreeMap<TaskId, BTreeMap<usize, Assignment>>,
-    tenures: BTreeMap<TaskId, Tenure>,
-    next: u64,
-}
-
-impl Tasks {
-    fn new(plan: &Plan) -> Self {
-        let topology = &plan.topology;
-        let mut inputs = BTreeMap::new();
-        for (group, tasks) in topology.groups.iter().enumerate() {
-            for (number, input) in tasks.inputs.iter().enumerate() {
-                inputs.insert(topology.bound(&input.name), (group, number));
-            }
-        }
-        let sizes = topology.groups.iter().map(|group| group.inputs.len()).collect();
-        Self {
-            inputs,
-            sizes,
-            gathering: BTreeMap::new(),
-            tenures: BTreeMap::new(),
-            next: 0,
-        }
-    }
-
-    fn find(&self, partition: &TopicPartition) -> Option<(TaskId, usize)> {
-        let (group, number) = *self.inputs.get(&partition.topic)?;
-        Some((
-            TaskId {
-                group,
-                partition: partition.partition,
-            },
-            number,
-        ))
-    }
-
-    /// Takes partitions; gives the tasks that are complete.
-    fn assigned(&mut self, assignments: Vec<Assignment>) -> Vec<Slot> {
-        let mut complete = Vec::new();
-        for assignment in assignments {
-            let Some((task, number)) = self.find(&assignment.partition) else {
-                tracing::warn!(partition = %assignment.partition, "assigned, but nobody reads it");
-                continue;
-            };
-            let here = self.gathering.entry(task).or_default();
-            here.insert(number, assignment);
-            if here.len() < self.sizes[task.group] {
-                continue;
-            }
-            let here = self.gathering.remove(&task).unwrap_or_default();
-            self.next += 1;
-            let tenure = Tenure {
-                task,
-                number: self.next,
-            };
-            self.tenures.insert(task, tenure);
-            let inputs = here
-                .into_values()
-                .map(
-                    |Assignment {
-                         partition,
-                         ownership,
-                         queue,
-                     }| Input {
-                        partition,
-                        ownership,
-                        queue,
-                        committed: None,
-                    },
-                )
-                .collect();
-            complete.push(Slot {
-                tenure,
-                task: None,
-                kept: Vec::new(),
-                inputs,
-                carry: Carry::default(),
-                falls: 0,
-                lease: None,
-            });
-        }
-        complete
-    }
-
-    /// Partitions are taken from us; gives the tasks that end. Those that were not complete just forget them.
-    fn taken(&mut self, partitions: &[(TopicPartition, Ownership)]) -> Vec<Tenure> {
-        let mut ended = Vec::new();
-        for (partition, ownership) in partitions {
-            let Some((task, number)) = self.find(partition) else {
-                continue;
-            };
-            if let Some(here) = self.gathering.get_mut(&task)
-                && here
-                    .get(&number)
-                    .is_some_and(|assignment| assignment.ownership == *ownership)
-            {
-                here.remove(&number);
-            } else {
-                // The partitions of one event belong together, so the task's others are in it, too.
-                ended.extend(self.tenures.remove(&task));
-            }
-        }
-        ended
-    }
-
-    fn all(&mut self) -> Vec<Tenure> {
-        self.gathering.clear();
-        std::mem::take(&mut self.tenures).into_values().collect()
+        self.supervisor.fail(RunError::cluster(
+            format!("the membership of group `{}` has failed", self.plan.topology.app),
+            error,
+        ));
     }
 }

@@ -38,6 +38,9 @@ pub(crate) struct Settings {
     pub(crate) memory: usize,
     /// How many changelog records are restored in one go.
     pub(crate) restore_batch: usize,
+    /// After so many restored records an environment is closed and opened again: LMDB keeps the pages of large
+    /// transactions until then.
+    pub(crate) reopen_after: u64,
     /// How state is kept.
     pub(crate) store: EnvironmentOptions,
 }
@@ -56,6 +59,7 @@ impl Settings {
             task: TaskSettings::default(),
             memory: 256 << 20,
             restore_batch: 10_000,
+            reopen_after: 100_000,
             store: EnvironmentOptions::default(),
         }
     }

@@ -51,7 +51,7 @@ impl Restore {
             self.group.committed(partitions.clone())
         })
         .await
-        .map_err(|error| cluster(what("cannot read the committed offsets"), &error))?;
+        .map_err(|error| RunError::cluster(what("cannot read the committed offsets"), &error))?;
         for (input, committed) in slot.inputs.iter_mut().zip(committed) {
             input.committed = committed;
         }
@@ -81,6 +81,10 @@ impl Restore {
                 };
                 moved |= one.restore(changelog, &mut progress).await?;
             }
+        }
+        if progress.done >= self.plan.settings.reopen_after {
+            slot.close_environments();
+            slot.kept = self.open(tenure.task)?;
         }
         self.seek(slot, moved).await
     }
@@ -184,10 +188,9 @@ impl Restore {
                     // Resolved and committed now: else what comes until the first commit would be missed by a
                     // restart.
                     let partition = input.partition.clone();
-                    let latest = self
-                        .latest(&partition)
-                        .await
-                        .map_err(|error| cluster(format!("cannot find the end of {partition}"), &error))?;
+                    let latest = self.latest(&partition).await.map_err(|error| {
+                        RunError::cluster(format!("cannot find the end of {partition}"), &error)
+                    })?;
                     input.queue.seek(SeekTo::At(latest));
                     let ownership = input.ownership;
                     first.push(OffsetCommit {
@@ -208,7 +211,7 @@ impl Restore {
         .await
         {
             // Lost already: the order that says so is under way.
-            Err(error) if error.kind != ClusterErrorKind::OwnershipLost => Err(cluster(
+            Err(error) if error.kind != ClusterErrorKind::OwnershipLost => Err(RunError::cluster(
                 format!("task {task}: cannot commit the first position"),
                 &error,
             )),
@@ -306,8 +309,9 @@ impl Changelogs<'_> {
             plan,
             ..
         } = self.restore;
-        let failed =
-            |error: &ClusterError| cluster(format!("cannot restore from {}", changelog.partition), error);
+        let failed = |error: &ClusterError| {
+            RunError::cluster(format!("cannot restore from {}", changelog.partition), error)
+        };
         let mut reader = connection
             .reader(Isolation::ReadCommitted)
             .map_err(|error| failed(&error))?;
@@ -333,7 +337,7 @@ impl Changelogs<'_> {
                     // The log's start has passed us by.
                     from = self.begin(changelog, &mut *reader).await?;
                     if from.0 <= at {
-                        return Err(cluster(
+                        return Err(RunError::cluster(
                             format!("cannot restore from {}", changelog.partition),
                             &error,
                         ));
@@ -351,7 +355,7 @@ impl Changelogs<'_> {
                     continue;
                 }
                 Err(error) => {
-                    return Err(cluster(
+                    return Err(RunError::cluster(
                         format!("cannot restore from {}", changelog.partition),
                         &error,
                     ));
@@ -392,7 +396,9 @@ impl Changelogs<'_> {
             || async { reader.lock().await.watermarks(changelog.partition.clone()).await },
         )
         .await
-        .map_err(|error| cluster(format!("cannot find the ends of {}", changelog.partition), &error))?;
+        .map_err(|error| {
+            RunError::cluster(format!("cannot find the ends of {}", changelog.partition), &error)
+        })?;
         let store = &self.restore.plan.topology.processors[self.processor].stores[changelog.store]
             .0
             .name;
@@ -448,12 +454,5 @@ impl Changelogs<'_> {
             .map_err(|error| self.restore.state(self.task, self.processor, error.to_string()))?;
         changelog.next = Some(next);
         Ok(())
-    }
-}
-
-fn cluster(what: String, error: &ClusterError) -> RunError {
-    RunError::Cluster {
-        what,
-        reason: error.to_string(),
     }
 }

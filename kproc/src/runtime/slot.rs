@@ -88,9 +88,14 @@ pub(super) struct Input {
 }
 
 impl Slot {
-    /// Puts the environments away in good order. What cannot be closed well is checked when it is opened next.
+    /// Puts everything away in good order.
     pub(super) fn close(mut self) {
         self.task = None;
+        self.close_environments();
+    }
+
+    /// Closes the environments, which no task uses. What cannot be closed well is checked when it is opened next.
+    pub(super) fn close_environments(&mut self) {
         for kept in self.kept.drain(..) {
             if let Err(error) = kept.environment.close() {
                 tracing::warn!(task = %self.tenure.task, %error, "state was not closed well");

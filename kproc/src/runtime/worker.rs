@@ -465,8 +465,5 @@ impl Worker {
 pub(super) fn new_producer(cluster: &dyn Cluster) -> Result<Box<dyn Producer>, RunError> {
     cluster
         .producer(ProducerOptions::default())
-        .map_err(|error| RunError::Cluster {
-            what: "cannot make a producer".into(),
-            reason: error.to_string(),
-        })
+        .map_err(|error| RunError::cluster("cannot make a producer", &error))
 }

@@ -39,8 +39,10 @@ fn state_is_whole_before_the_first_record() {
     for key in 0..40 {
         world.write("words", key % 4, &format!("k{key}"), 5);
     }
-    // Another machine: no state there.
-    let instance = world.start("elsewhere");
+    // Another machine: no state there. The environments are opened anew after the restore, as after a large one.
+    let mut settings = world.settings("elsewhere");
+    settings.reopen_after = 1;
+    let instance = world.start_with("elsewhere", settings, None);
     world.drain(&instance);
     assert_eq!(world.stop(&instance), Ok(()));
     let counts = world.last_values("counts", 4);
