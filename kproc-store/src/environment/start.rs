@@ -108,9 +108,11 @@ fn open_lmdb(
     let length = fs::metadata(directory.join(DATA)).map_or(0, |data| data.len() as usize);
     // A file that is as long as its map still needs room to declare a store.
     let map_size = options.map_size.max(length + HEADROOM);
+    // One per store, and others that look in.
+    let readers = MAX_READERS.max(2 * stores as u32);
     let mut lmdb = EnvOpenOptions::new().read_txn_without_tls();
     lmdb.map_size(whole_pages(map_size))
-        .max_readers(MAX_READERS)
+        .max_readers(readers)
         .max_dbs(stores as u32 + 1);
     if !options.sync {
         // SAFETY: without a sync per commit, the file is consistent as long as the machine runs; the sidecar sees

@@ -53,7 +53,7 @@ fn three_hundred_environments_are_open_at_once() {
 
 #[test]
 fn d22_many_stores_in_one_environment_reopened_five_times() {
-    for count in [1, 8, 64, 200] {
+    for count in [1, 8, 64, 200, 1100] {
         let directory = fast_directory();
         let specs = specs((0..count).map(|n| format!("store-{n}")));
         for time in 0..5_u8 {
