@@ -25,12 +25,9 @@ fn check(partitions: &str, threads: &str) {
     let dump = |name: &str| format!("{name}={}", path(name).display());
     let output = Command::new(env!("CARGO_BIN_EXE_flights"))
         .args(["--partitions", partitions, "--threads", threads])
-        .args([
-            "--dump",
-            &dump("hourly-delays"),
-            "--dump",
-            &dump("aircraft-totals"),
-        ])
+        .args(["--dump", &dump("hourly-delays")])
+        .args(["--dump", &dump("aircraft-totals")])
+        .args(["--dump-state", &dump("without_aircraft")])
         .output()
         .unwrap();
     let (out, err) = (
