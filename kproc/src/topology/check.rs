@@ -212,10 +212,12 @@ impl Topology {
     }
 }
 
-/// Why this cannot be part of a topic's name, if it cannot.
+/// Why this cannot be part of a topic's name and the name of a directory, if it cannot.
 fn part_problem(part: &str) -> Option<&'static str> {
-    if part.is_empty() {
-        return Some("is empty");
+    match part {
+        "" => return Some("is empty"),
+        "." | ".." => return Some("would name another directory than its own"),
+        _ => {}
     }
     let legal = |c: char| c.is_ascii_alphanumeric() || matches!(c, '.' | '_' | '-');
     (!part.chars().all(legal)).then_some("may only contain ASCII letters, digits, `.`, `_` and `-`")

@@ -184,7 +184,9 @@ fn names_that_make_bad_changelogs_are_refused() {
         mistakes("", vec![one()]),
         ["the application's id, \"\", is empty: it is part of the names of changelog topics"]
     );
-    assert_eq!(mistakes("a b", vec![one()]).len(), 1);
+    for bad in ["a b", "a/b", ".", ".."] {
+        assert_eq!(mistakes(bad, vec![one()]).len(), 1, "{bad}");
+    }
     assert_eq!(
         mistakes("app", vec![]),
         ["it has no processors: add one with `.processor::<…>()`, or name it in `kproc::main!`"]
