@@ -1,6 +1,6 @@
 //! What topics and stores hold at the end, as lines of JSON.
 
-use std::collections::BTreeSet;
+use std::{collections::BTreeSet, fs};
 
 use super::{
     args::RunArgs,
@@ -30,7 +30,7 @@ enum What {
 
 impl Dump {
     /// Opens the files of all `TOPIC=FILE` and `STORE=FILE`, so that one that cannot be written is found before
-    /// the work and not after it. No file may be named twice, except standard output.
+    /// the work and not after it. No file may be named twice, or be one that is fed, except standard output.
     pub(crate) fn open_all(topology: &Topology, args: &RunArgs) -> Result<Vec<Self>, Failure> {
         let topics = args
             .dumps
@@ -48,6 +48,11 @@ impl Dump {
         {
             return Err(Failure::usage(format!(
                 "two dumps go to {path}: name another file for `{name}`"
+            )));
+        }
+        if let Some((_, name, path)) = wanted.iter().find(|(.., path)| is_fed(path, args)) {
+            return Err(Failure::usage(format!(
+                "{path} is fed, and would be emptied to take a dump: name another file for `{name}`"
             )));
         }
         wanted
@@ -77,6 +82,15 @@ impl Dump {
         }
         output.finish()
     }
+}
+
+/// Whether this is a file that is to be read. (What is no file, such as a terminal, may well be both.)
+fn is_fed(path: &str, args: &RunArgs) -> bool {
+    let file = |path: &str| fs::canonicalize(path).ok().filter(|path| path.is_file());
+    file(path).is_some_and(|dump| {
+        let mut fed = args.feeds.iter().filter_map(|(_, path)| file(path));
+        fed.any(|fed| fed == dump)
+    })
 }
 
 async fn write_topic(

@@ -9,6 +9,9 @@ use std::{
 use super::{args::FeedFormat, failure::Failure, lines::FedRecord};
 use crate::{app::Feed, outbox::RawRecord, topic::AnyTopic};
 
+/// Some programs begin a text with it.
+const BYTE_ORDER_MARK: &[u8] = "\u{feff}".as_bytes();
+
 /// A file to be fed to a topic.
 pub(crate) struct FeedFile {
     topic: AnyTopic,
@@ -63,13 +66,18 @@ impl FeedFile {
     /// Feeds all its lines. Returns the bad line that was the end of a file of which a part is welcome.
     pub(crate) fn feed(mut self, feed: &mut Feed, partitions: u32) -> Result<Option<Failure>, Failure> {
         let mut line = Vec::new();
+        // What is bytes is nobody's text.
+        let is_text = self.format == FeedFormat::JsonLines || (self.topic.value.name)() != "bytes";
         for number in 1_u64.. {
             line.clear();
             let read = self.lines.read_until(b'\n', &mut line);
             if read.map_err(|error| Failure::usage(format!("cannot read {}: {error}", self.name)))? == 0 {
                 break;
             }
-            let text = line.strip_suffix(b"\n").unwrap_or(&line);
+            let mut text = line.strip_suffix(b"\n").unwrap_or(&line);
+            if number == 1 && is_text {
+                text = text.strip_prefix(BYTE_ORDER_MARK).unwrap_or(text);
+            }
             let text = text.strip_suffix(b"\r").unwrap_or(text);
             match self.parse(text, partitions) {
                 Ok(Some(record)) => push(feed, &self.topic, &record)?,

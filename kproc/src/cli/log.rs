@@ -39,15 +39,19 @@ pub(crate) fn set_up(settings: &Settings, verbose: u8) -> Result<(), Failure> {
 }
 
 /// Standard error, without damage to progress bars that are on it.
+///
+/// Lines that cannot be written are lost: nobody may be reading any more (`2>&1 | head`), and the work is not to
+/// suffer. Told of the error, the subscriber would print it to the same place, and panic when that fails, too.
 struct AboveBars;
 
 impl Write for AboveBars {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-        progress::above_bars(|| io::stderr().write(bytes))
+        let _ = progress::above_bars(|| io::stderr().write_all(bytes));
+        Ok(bytes.len())
     }
 
     fn flush(&mut self) -> io::Result<()> {
-        io::stderr().flush()
+        Ok(())
     }
 }
 
