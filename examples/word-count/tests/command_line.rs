@@ -340,6 +340,12 @@ fn nothing_is_processed_from_a_file_with_a_bad_line_unless_asked() {
         2,
         &["standard input:1: there is no partition 1"],
     );
+    let twice = ["--embedded", "--feed", "lines=-", "--feed", "words=-"];
+    assert_fails(
+        &run(&twice, ""),
+        2,
+        &["standard input can be fed to one topic only"],
+    );
     let bad_utf8 = directory.path().join("bad.txt");
     fs::write(&bad_utf8, b"good\n\xff\xfe\n").unwrap();
     let feed = format!("lines={}", bad_utf8.display());

@@ -89,6 +89,9 @@ fn warn_of_unused_bindings(settings: &Settings, topology: &Topology) {
 
 /// Opens the files to be fed.
 fn feed_files(known: &Topics, args: &RunArgs, partitions: u32) -> Result<FeedJob, Failure> {
+    if args.feeds.iter().filter(|(_, path)| path == "-").count() > 1 {
+        return Err(Failure::usage("standard input can be fed to one topic only"));
+    }
     let mut files = Vec::new();
     for (topic, path) in &args.feeds {
         let topic = find(known, topic)?.clone();

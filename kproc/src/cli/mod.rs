@@ -85,8 +85,8 @@ fn show(app: &App, settings: &Settings, what: Show) -> Result<(), Failure> {
     output.finish()
 }
 
-/// The environment, as far as it is text.
+/// The environment. What is not UTF-8 is kept in a form that will be refused, rather than passed over.
 fn variables() -> impl Iterator<Item = (String, String)> {
-    std::env::vars_os()
-        .filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)))
+    let text = |text: OsString| text.to_string_lossy().into_owned();
+    std::env::vars_os().map(move |(name, value)| (text(name), text(value)))
 }
