@@ -124,10 +124,17 @@ impl Worker {
                 falls => (FIRST_WAIT * 2_u32.saturating_pow(falls - 1)).min(LONGEST_WAIT),
             };
             let not_before = self.clock.now() + wait;
-            let _ = self.restorer.send(RestorerOrder::Open {
+            let open = RestorerOrder::Open {
                 slot: Box::new(slot),
                 not_before,
-            });
+            };
+            // A restorer that has ended is one that stops: there is no other time.
+            if let Err(refused) = self.restorer.send(open)
+                && let RestorerOrder::Open { slot, .. } = refused.0
+            {
+                self.board.gone(slot.tenure);
+                slot.close();
+            }
         }
     }
 }

@@ -181,6 +181,13 @@ impl Restorer {
         while let Some((tenure, outcome)) = self.restoring.next().await {
             self.restored(tenure, outcome);
         }
-        // What workers hand back from here on is dropped with the channel.
+        // What workers have handed back, and the orders that follow it. From here on they put it away themselves.
+        self.orders.close();
+        while let Some(order) = self.orders.recv().await {
+            if let RestorerOrder::Open { slot, .. } = order {
+                self.restore.board.gone(slot.tenure);
+                slot.close();
+            }
+        }
     }
 }

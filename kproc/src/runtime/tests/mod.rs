@@ -9,6 +9,7 @@ mod restoring;
 mod starting;
 mod stopping;
 mod threads;
+mod waiting;
 
 use self::kit::*;
 use crate::{runtime::RunState, testing::exec::Executor};
