@@ -35,8 +35,13 @@ use crate::{
 impl App {
     /// Does what the command line says; see `--help`. For use as the whole of `main`.
     pub fn main(self) -> ExitCode {
+        self.main_with(std::env::args_os())
+    }
+
+    /// Does what these arguments say, the first of which is the program's name.
+    pub fn main_with(self, args: impl IntoIterator<Item = OsString>) -> ExitCode {
         let id = self.id.clone();
-        match main(self, std::env::args_os()) {
+        match main(self, args) {
             Ok(()) => ExitCode::SUCCESS,
             Err(failure) => {
                 // Nobody may be reading; the exit code says it, too.
