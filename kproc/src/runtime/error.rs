@@ -53,6 +53,16 @@ pub enum RunError {
         /// What was abandoned.
         what: String,
     },
+    /// A handler keeps a worker's thread to itself.
+    #[error("worker {worker} has not come back from a handler for {}; it has the tasks {tasks}. Handlers must not block for long: bound what they wait for, or make them `async`", humantime::format_duration(*.busy))]
+    Stuck {
+        /// The worker.
+        worker: usize,
+        /// Its tasks.
+        tasks: String,
+        /// For how long it was busy when that was noticed.
+        busy: Duration,
+    },
     /// The operating system gave no thread.
     #[error("cannot start a thread: {0}")]
     Thread(String),

@@ -32,6 +32,7 @@ mod order;
 mod owner;
 mod patience;
 mod plan;
+mod pulse;
 mod ready;
 mod restore;
 mod restorer;

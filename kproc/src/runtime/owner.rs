@@ -23,6 +23,7 @@ use super::{
     worker::{Worker, WorkerSeed},
 };
 use crate::{
+    TaskId,
     clock::BoxFuture,
     cluster::{Cluster, ClusterError, Event, Group, Isolation, JoinRequest, Member},
 };
@@ -129,7 +130,8 @@ impl OwnerSeed {
             let run = Box::new(move || -> BoxFuture<'static, ()> {
                 Box::pin(async move {
                     let work = async { Worker::new(seed)?.run().await };
-                    supervisor.watch(&name, work).await;
+                    let pulse = &supervisor.board.pulses[number];
+                    pulse.of(&*supervisor.clock, supervisor.watch(&name, work)).await;
                     supervisor.board.set_idle(number, true);
                     drop(part);
                 })
@@ -215,6 +217,7 @@ impl Owner {
                 },
                 Some(()) = futures_util::StreamExt::next(&mut draining), if !draining.is_empty() => {}
                 () = clock.sleep_until(commit_at), if stopping.is_none() => {
+                    self.take_pulses();
                     self.order_all(|| WorkerOrder::Commit);
                     commit_at = clock.now() + self.plan.settings.commit_interval;
                 }
@@ -225,6 +228,23 @@ impl Owner {
     /// Gives all workers the same order.
     fn order_all(&self, order: impl Fn() -> WorkerOrder) {
         self.workers.iter().for_each(|worker| worker.send(order()));
+    }
+
+    /// Stops the instance if a worker does not come back.
+    fn take_pulses(&self) {
+        let (board, now) = (&self.supervisor.board, self.supervisor.clock.now());
+        for (worker, pulse) in board.pulses.iter().enumerate() {
+            let busy = pulse.busy_for(now);
+            if busy >= self.plan.settings.stuck_after {
+                let tasks: Vec<String> = board.tasks_of(worker).iter().map(TaskId::to_string).collect();
+                let busy = Duration::from_millis(busy.as_millis() as u64);
+                self.supervisor.fail(RunError::Stuck {
+                    worker,
+                    tasks: tasks.join(", "),
+                    busy,
+                });
+            }
+        }
     }
 
     /// Passes on what happened. Whether the membership is over.

@@ -32,6 +32,9 @@ pub(crate) struct Settings {
     pub(crate) revoke_timeout: Duration,
     /// How long a cluster that does not answer is asked again before the instance gives up.
     pub(crate) patience: Duration,
+    /// A worker that does not come back from a handler for so long stops the instance, so that others get its
+    /// partitions.
+    pub(crate) stuck_after: Duration,
     /// Policies, and how tasks wait for their inputs.
     pub(crate) task: TaskSettings,
     /// Memory for records on their way in and out and for state that is not yet committed, in bytes.
@@ -56,6 +59,7 @@ impl Settings {
             session_timeout: Duration::from_secs(45),
             revoke_timeout: Duration::from_secs(8),
             patience: Duration::from_secs(120),
+            stuck_after: Duration::from_secs(300),
             task: TaskSettings::default(),
             memory: 256 << 20,
             restore_batch: 10_000,

@@ -6,8 +6,8 @@ use std::{
     time::Duration,
 };
 
-use super::{error::RunError, order::Rests, signal::Signal, slot::Tenure};
-use crate::record::Partition;
+use super::{error::RunError, order::Rests, pulse::Pulse, signal::Signal, slot::Tenure};
+use crate::{TaskId, record::Partition};
 
 /// What an application is doing.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -102,6 +102,8 @@ pub(super) struct Board {
     pub(super) stop: Signal<Option<Stop>>,
     /// Whether all is over.
     pub(super) ended: Signal<bool>,
+    /// The pulse of each worker.
+    pub(super) pulses: Vec<Pulse>,
     /// How to have the tasks of each worker rest.
     pub(super) rests: Vec<Rests>,
 }
@@ -119,6 +121,7 @@ impl Board {
             changes: Signal::default(),
             stop: Signal::default(),
             ended: Signal::default(),
+            pulses: (0..workers).map(|_| Pulse::default()).collect(),
             rests: (0..workers).map(|_| Rests::default()).collect(),
         }
     }
@@ -216,6 +219,16 @@ impl Board {
             inner.tasks.clear();
         });
         self.ended.change(|ended| *ended = true);
+    }
+
+    /// The tasks of a worker.
+    pub(super) fn tasks_of(&self, worker: usize) -> Vec<TaskId> {
+        let inner = self.lock();
+        let its = inner
+            .tasks
+            .iter()
+            .filter(|(_, phase)| **phase == TaskPhase::Running { worker });
+        its.map(|(tenure, _)| tenure.task).collect()
     }
 
     /// Whether a stop was asked for.

@@ -1,6 +1,10 @@
 //! The same code as production runs it: threads, their tokio runtimes, the operating system's clock.
 
-use std::{collections::BTreeMap, sync::Arc, time::Duration};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    sync::Arc,
+    time::Duration,
+};
 
 use crate::{
     Partition, SystemClock, Table, TopicPartition,
@@ -8,11 +12,11 @@ use crate::{
         Cluster, Isolation, NewTopic,
         embedded::{EmbeddedCluster, EmbeddedOptions, RealDriver},
     },
-    runtime::{Plan, RunState, Running, Settings, TaskPhase, Threads, block_on, start},
+    runtime::{Plan, RunError, RunState, Running, Settings, TaskPhase, Threads, block_on, start},
     topology::{Topology, factory},
 };
 
-use super::kit::{APP, CHANGELOG, Count, Diary, append, read_all};
+use super::kit::{APP, CHANGELOG, Count, Diary, Whim, append, read_all};
 
 struct Real {
     clock: Arc<SystemClock>,
@@ -48,17 +52,22 @@ impl Real {
     }
 
     fn start(&self) -> Running {
+        self.start_with("a", None, |_| {})
+    }
+
+    fn start_with(&self, slot: &str, whim: Option<Whim>, set: impl FnOnce(&mut Settings)) -> Running {
         let diary = self.diary.clone();
         let count = factory(move || Count {
             totals: Table::default(),
             instance: 1,
             diary: diary.clone(),
             clock: None,
-            whim: None,
+            whim: whim.clone(),
         });
-        let mut settings = Settings::new(self.directory.path());
+        let mut settings = Settings::new(self.directory.path().join(slot));
         settings.threads = 2;
         settings.commit_interval = Duration::from_millis(20);
+        set(&mut settings);
         let topology = Arc::new(Topology::build(APP, vec![count], BTreeMap::new()).unwrap());
         let plan = Plan { topology, settings };
         start(
@@ -157,4 +166,42 @@ fn g04_a_handle_in_a_tokio_program_does_not_stall_it() {
         assert_eq!(waiting.await.unwrap(), Ok(()));
         assert!(ticks > 0, "the runtime went on");
     });
+}
+
+#[test]
+fn c10_a_handler_that_blocks_its_thread_for_ever_makes_the_instance_leave() {
+    let real = Real::new();
+    for number in 0..8_u32 {
+        append(&real.cluster, "words", number % 4, "k", i64::from(number));
+    }
+    let (release, blocked) = std::sync::mpsc::channel::<()>();
+    let blocked = std::sync::Mutex::new(blocked);
+    let whim: Whim = Arc::new(move |record| {
+        if record.partition == Partition::new(1) {
+            // Until the end of the test.
+            let _ = blocked.lock().unwrap().recv();
+        }
+        Ok(())
+    });
+    let first = real.start_with("a", Some(whim), |settings| {
+        settings.stuck_after = Duration::from_millis(200);
+        settings.stop_deadline = Duration::from_millis(200);
+    });
+    let error = first.wait_blocking().unwrap_err();
+    assert!(matches!(error, RunError::Stuck { .. }), "{error}");
+    assert!(error.to_string().contains("0_1"), "{error}");
+    assert_eq!(first.status().state, RunState::Failed);
+
+    // Somebody else has the partitions now, and does the record that was never finished.
+    let second = real.start_with("b", None, |_| {});
+    block_on(second.drained()).unwrap();
+    second.shutdown(Duration::from_secs(10));
+    assert_eq!(second.wait_blocking(), Ok(()));
+    assert_eq!(real.diary.offsets(1), [0, 1]);
+    for partition in [0, 2, 3] {
+        // What shared the worker could not be committed, and may have been done twice.
+        let seen: BTreeSet<u64> = real.diary.offsets(partition).into_iter().collect();
+        assert_eq!(seen, BTreeSet::from([0, 1]), "partition {partition}");
+    }
+    drop(release);
 }
