@@ -55,8 +55,8 @@ pub struct Policies {
     pub deserialization: Policy,
     /// The handler returned an error.
     pub processing: Policy,
-    /// The handler panicked. The processor may be in any condition then, so skipping and trying again both
-    /// mean falling back to the last commit.
+    /// The handler panicked. The processor may be in any condition then, so it is made anew before the record is
+    /// skipped or tried again, once what was done before is committed.
     pub panic: Policy,
 }
 

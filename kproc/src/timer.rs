@@ -206,9 +206,17 @@ impl Timers {
         wall.map(|entry| entry.firing).collect()
     }
 
-    /// Whether a timer still exists.
-    pub(crate) fn exists(&self, firing: Firing) -> bool {
-        self.list.iter().any(|entry| entry.firing == firing)
+    /// A timer fires out of turn: if it is due, it is so no longer. Whether it still exists.
+    pub(crate) fn take_up(&mut self, firing: Firing, now: Timestamp) -> bool {
+        let now = now.as_millis();
+        let Some(entry) = self.list.iter_mut().find(|entry| entry.firing == firing) else {
+            return false;
+        };
+        if matches!(entry.due, Due::At(due) if due <= now) {
+            entry.due = entry.due.next(now, entry.period);
+            self.look();
+        }
+        true
     }
 
     /// What is changed from here on can be undone.

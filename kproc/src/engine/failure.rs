@@ -6,7 +6,7 @@ use super::inputs::Input;
 use crate::{
     error::{Error, ErrorKind},
     record::{Offset, Partition, TopicPartition},
-    timer::Timer,
+    timer::{Firing, Timer},
 };
 
 /// What ended a task's activation.
@@ -30,9 +30,9 @@ pub(crate) enum Phase {
     /// A record: its topic (name in the program), partition and offset.
     Record(TopicPartition, Offset),
     /// A timer.
-    Timer(Timer),
-    /// What follows from an advance of stream time.
-    StreamTime,
+    Timer(Firing),
+    /// What follows from an advance of stream time, in the unit of this number.
+    StreamTime(usize),
     /// `#[on_stop]`.
     Stop,
 }
@@ -42,8 +42,8 @@ pub(crate) enum Phase {
 pub(crate) enum Next {
     /// Commit what was done before, and stop the application.
     Stop,
-    /// Drop the task, and build it anew at the last commit, with what [`Task::take_carry`](super::Task::take_carry)
-    /// gives: the processor is no longer in good order.
+    /// Commit what was done before, drop the task, and build it anew with what
+    /// [`Task::take_carry`](super::Task::take_carry) gives: the processor is no longer in good order.
     FallBack,
 }
 
@@ -61,9 +61,11 @@ impl fmt::Display for Failure {
         match &self.phase {
             Phase::Start => write!(f, ", on start")?,
             Phase::Record(partition, offset) => write!(f, ", record {partition} offset {offset}")?,
-            Phase::Timer(Timer::Every(number)) => write!(f, ", timer {number}")?,
-            Phase::Timer(Timer::Scheduled(_)) => write!(f, ", scheduled timer")?,
-            Phase::StreamTime => write!(f, ", advance of stream time")?,
+            Phase::Timer(firing) => match firing.timer {
+                Timer::Every(number) => write!(f, ", timer {number}")?,
+                Timer::Scheduled(_) => write!(f, ", scheduled timer")?,
+            },
+            Phase::StreamTime(_) => write!(f, ", advance of stream time")?,
             Phase::Stop => write!(f, ", on stop")?,
         }
         write!(f, ": {}", self.error)
@@ -82,8 +84,15 @@ pub(super) fn report_passed_over(input: &Input, partition: Partition) {
 pub(crate) struct Carry {
     /// Records to be passed over: topic (name in the program), offset.
     pub(crate) skipped: BTreeSet<(Arc<str>, Offset)>,
-    /// What is being tried again.
-    pub(crate) retrying: Option<Retrying>,
+    /// What is being tried again: a record, and timers besides.
+    pub(crate) retrying: Vec<Retrying>,
+}
+
+impl Carry {
+    /// This is not tried again, or not for the time that was noted.
+    pub(super) fn worked(&mut self, phase: &Phase) {
+        self.retrying.retain(|retrying| retrying.phase != *phase);
+    }
 }
 
 /// Something that failed and is tried again.

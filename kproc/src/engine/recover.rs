@@ -9,7 +9,6 @@ use super::{
 use crate::{
     error::{Error, ErrorKind},
     policy::Policy,
-    record::TopicPartition,
 };
 
 /// What a policy has come to for one failure.
@@ -35,7 +34,7 @@ impl Task {
         let error = error.or_else(|| guard.map(Error::from));
         let failure = Failure {
             processor: self.topology.processors[self.processors[unit]].name.clone(),
-            phase: self.phase(what),
+            phase: what.phase(unit, &self.inputs, self.work.task.partition),
             error: error.unwrap_or_else(|| Error::msg("a store could not write a value back")),
             next: Next::Stop,
         };
@@ -64,22 +63,6 @@ impl Task {
         failure
     }
 
-    fn phase(&self, what: What) -> Phase {
-        match what {
-            What::Start => Phase::Start,
-            What::Stop => Phase::Stop,
-            What::StreamTime => Phase::StreamTime,
-            What::Timer(firing) => Phase::Timer(firing.timer),
-            What::Record(input) | What::NoTimestamp(input) => {
-                let input = self.inputs.get(input);
-                let partition = TopicPartition::new(input.topic.clone(), self.work.task.partition);
-                input
-                    .head()
-                    .map_or(Phase::StreamTime, |head| Phase::Record(partition, head.offset))
-            }
-        }
-    }
-
     fn verdict(&self, what: What, failure: &Failure) -> Verdict {
         if matches!(what, What::Start | What::Stop | What::NoTimestamp(_)) {
             return Verdict::Stop;
@@ -94,11 +77,8 @@ impl Task {
             Policy::Stop => Verdict::Stop,
             Policy::Skip => Verdict::Skip,
             Policy::Retry(retry) => {
-                let before = self
-                    .carry
-                    .retrying
-                    .as_ref()
-                    .filter(|retrying| retrying.phase == failure.phase);
+                let mut all = self.carry.retrying.iter();
+                let before = all.find(|retrying| retrying.phase == failure.phase);
                 let attempt = before.map_or(1, |retrying| retrying.attempt.saturating_add(1));
                 match attempt {
                     _ if attempt <= retry.attempts => Verdict::Again(attempt, retry.wait(attempt)),
@@ -110,8 +90,7 @@ impl Task {
     }
 
     fn skip(&mut self, what: What, failure: Failure) -> Result<(), Failure> {
-        self.carry.retrying = None;
-        self.plan.input = None;
+        self.carry.worked(&failure.phase);
         let Failure {
             processor,
             phase,
@@ -136,6 +115,7 @@ impl Task {
             });
         }
         if let What::Record(input) = what {
+            self.plan.input = None;
             self.inputs.done(input);
             self.counters.skipped += 1;
         }
@@ -159,7 +139,8 @@ impl Task {
         } = &failure;
         tracing::warn!(%processor, ?phase, %error, attempt, ?wait, "failed, to be tried again");
         self.counters.retried += 1;
-        self.carry.retrying = Some(Retrying {
+        self.carry.worked(phase);
+        self.carry.retrying.push(Retrying {
             phase: phase.clone(),
             attempt,
             due: self.now.saturating_add(wait),

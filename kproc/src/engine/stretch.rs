@@ -8,7 +8,7 @@ use super::{
     Counters, Fired, Pause, Rest,
     desk::{Desk, Turn},
     failure::{Carry, Phase, report_passed_over},
-    inputs::Reader,
+    inputs::{Inputs, Reader},
     settings::TaskSettings,
     unit::AnyUnit,
 };
@@ -18,7 +18,7 @@ use crate::{
     error::{Error, ErrorKind},
     outbox::Mark,
     policy::MissingTimestamp,
-    record::Timestamp,
+    record::{Partition, Timestamp, TopicPartition},
     timer::{Firing, TimerClock},
 };
 
@@ -39,6 +39,17 @@ impl Plan {
             firings: VecDeque::new(),
             unheard: units,
             input: None,
+        }
+    }
+
+    /// Adds what was to be tried again when the task was dropped, and would not come again by itself.
+    pub(super) fn again(&mut self, carry: &Carry) {
+        for retrying in &carry.retrying {
+            match retrying.phase {
+                Phase::Timer(firing) => self.firings.push_back(firing),
+                Phase::StreamTime(unit) => self.unheard = self.unheard.min(unit),
+                Phase::Start | Phase::Stop | Phase::Record(..) => {}
+            }
         }
     }
 }
@@ -109,6 +120,24 @@ pub(super) enum What {
     Timer(Firing),
     StreamTime,
     Stop,
+}
+
+impl What {
+    /// The same, for who hears of a failure.
+    pub(super) fn phase(self, unit: usize, inputs: &Inputs, partition: Partition) -> Phase {
+        match self {
+            Self::Start => Phase::Start,
+            Self::Stop => Phase::Stop,
+            Self::StreamTime => Phase::StreamTime(unit),
+            Self::Timer(firing) => Phase::Timer(firing),
+            Self::Record(input) | Self::NoTimestamp(input) => {
+                let input = inputs.get(input);
+                let at = TopicPartition::new(input.topic.clone(), partition);
+                let head = input.head();
+                head.map_or(Phase::StreamTime(unit), |head| Phase::Record(at, head.offset))
+            }
+        }
+    }
 }
 
 /// How things were before a turn.
@@ -281,8 +310,8 @@ impl<'s, 't> Stretch<'s, 't> {
     /// The record is done. Says whether the stretch is to end.
     #[inline]
     fn put_down(&mut self, room: usize) -> Option<End> {
-        if self.tools.carry.retrying.is_some() {
-            self.has_worked();
+        if !self.tools.carry.retrying.is_empty() {
+            self.has_worked(self.reader.unit);
         }
         self.desk.inputs.borrow_mut().done(self.desk.input.get());
         self.tools.plan.input = None;
@@ -310,7 +339,7 @@ impl<'s, 't> Stretch<'s, 't> {
     async fn settle(&mut self) -> Result<(), Box<Broken>> {
         self.unsettled = false;
         while let Some(firing) = self.tools.plan.firings.pop_front() {
-            if self.desk.work.borrow().timers.exists(firing) {
+            if self.take_up_firing(firing) {
                 self.fire(firing).await?;
             }
         }
@@ -330,6 +359,14 @@ impl<'s, 't> Stretch<'s, 't> {
             self.fire(firing).await?;
         }
         Ok(())
+    }
+
+    /// Whether a timer that is to fire still exists. If it was due again meanwhile, it is not any more: were it to
+    /// fire once for each of its periods, one that takes long to fail would leave no time for records.
+    fn take_up_firing(&self, firing: Firing) -> bool {
+        let mut work = self.desk.work.borrow_mut();
+        let now = work.time(firing.clock);
+        work.timers.take_up(firing, now)
     }
 
     /// A timer that is due by its own clock.
@@ -369,8 +406,8 @@ impl<'s, 't> Stretch<'s, 't> {
         self.begin(what);
         self.desk.work.borrow_mut().timestamp = timestamp;
         self.turn(unit, turn).await?;
-        if self.tools.carry.retrying.is_some() {
-            self.has_worked();
+        if !self.tools.carry.retrying.is_empty() {
+            self.has_worked(unit);
         }
         let work = self.desk.work.borrow();
         *self.tools.touched |= work.outbox.len() != self.before.outbox.rows || work.commit_requested;
@@ -412,25 +449,14 @@ impl<'s, 't> Stretch<'s, 't> {
         })
     }
 
-    /// What was tried again has worked.
+    /// If this was tried again, it has worked.
     #[cold]
-    fn has_worked(&mut self) {
-        let Some(retrying) = &self.tools.carry.retrying else {
-            return;
-        };
+    fn has_worked(&mut self, unit: usize) {
         let inputs = self.desk.inputs.borrow();
-        let same = match (self.what, &retrying.phase) {
-            (What::Record(input), Phase::Record(at, offset)) => {
-                let input = inputs.get(input);
-                input.topic == at.topic && input.head().is_some_and(|head| head.offset == *offset)
-            }
-            (What::Timer(firing), Phase::Timer(timer)) => firing.timer == *timer,
-            (What::StreamTime, Phase::StreamTime) => true,
-            _ => false,
-        };
-        if same {
-            self.tools.carry.retrying = None;
-        }
+        let partition = self.desk.work.borrow().task.partition;
+        self.tools
+            .carry
+            .worked(&self.what.phase(unit, &inputs, partition));
     }
 
     #[cold]

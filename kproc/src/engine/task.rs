@@ -80,6 +80,8 @@ impl Task {
             }
         }
         let units: Vec<_> = specs().map(|spec| (spec.factory)()).collect();
+        let mut plan = Plan::nothing(units.len());
+        plan.again(&carry);
         let work = Workbench {
             task,
             outbox: Outbox::with_bindings(topology.bindings.clone()),
@@ -101,7 +103,7 @@ impl Task {
             topology: topology.clone(),
             processors: group.processors.clone(),
             inputs: Inputs::new(topology, group, settings.max_task_idle),
-            plan: Plan::nothing(units.len()),
+            plan,
             units,
             work,
             marks: Arc::default(),
@@ -157,6 +159,27 @@ impl Task {
         all
     }
 
+    /// A store in whose field the program has put another one: processor, store. What was written to it is lost, so
+    /// nothing of the task may be committed.
+    pub(crate) fn replaced_store(&mut self) -> Option<(usize, usize)> {
+        let Self {
+            topology,
+            units,
+            processors,
+            ..
+        } = self;
+        let mut replaced = None;
+        for (unit, &processor) in units.iter_mut().zip(&*processors) {
+            unit.stores(&mut |number, store| {
+                let name = &topology.processors[processor].stores[number].0.name;
+                if store.buffer().is_none_or(|buffer| buffer.name() != name) {
+                    replaced.get_or_insert((processor, number));
+                }
+            });
+        }
+        replaced
+    }
+
     /// Takes stream time from what was committed with an input's offset; the highest counts. Texts of unknown
     /// form are passed over.
     pub(crate) fn restore_time(&mut self, metadata: &str) {
@@ -207,7 +230,7 @@ impl Task {
             if rest.asked() {
                 return Ok(Pause::Asked);
             }
-            if self.is_backing_off() {
+            if self.backing_off().is_some() {
                 return Ok(Pause::Starved);
             }
             let done = self.counters.records;
@@ -240,8 +263,8 @@ impl Task {
     /// When `run` has something to do even without records (monotonic): a timer, the end of an idle wait or
     /// of a back-off.
     pub(crate) fn wake_at(&self) -> Option<Duration> {
-        if let Some(retrying) = self.carry.retrying.as_ref().filter(|_| self.is_backing_off()) {
-            return Some(retrying.due);
+        if let Some(due) = self.backing_off() {
+            return Some(due);
         }
         let timer = self.work.timers.next_wall().map(|due| {
             let sleep = due.since(self.work.wall_time).min(LONGEST_SLEEP);
@@ -314,6 +337,11 @@ impl Task {
         self.plan.firings.extend(all);
     }
 
+    /// Whether timers that are to fire, whether due or not, have not: one that failed is to be tried again.
+    pub(crate) fn owes_firings(&self) -> bool {
+        !self.plan.firings.is_empty()
+    }
+
     /// Advances stream time, if there is one, as a record would that no handler takes. What follows from it
     /// happens at the next run.
     pub(crate) fn advance_stream_time(&mut self, by: Duration) {
@@ -357,11 +385,10 @@ impl Task {
         }
     }
 
-    fn is_backing_off(&self) -> bool {
-        self.carry
-            .retrying
-            .as_ref()
-            .is_some_and(|retrying| self.now < retrying.due)
+    /// Until when the task waits before it tries again.
+    fn backing_off(&self) -> Option<Duration> {
+        let due = self.carry.retrying.iter().map(|retrying| retrying.due).max();
+        due.filter(|due| self.now < *due)
     }
 
     fn overlay_bytes(&mut self) -> usize {

@@ -107,12 +107,15 @@ impl Worker {
         self.void(&[tenure]);
     }
 
-    /// Hands the tasks that must fall back, and are at rest, to the restorer.
+    /// Hands the tasks that must fall back, and are at rest, to the restorer. What was to be committed before has
+    /// been.
     pub(super) fn fall_back_due(&mut self) {
         let due: Vec<Tenure> = self
             .seats
             .iter()
-            .filter(|(_, seat)| seat.fate == Fate::FallsBack && seat.slot.task.is_some())
+            .filter(|(_, seat)| {
+                matches!(seat.fate, Fate::FallsBack | Fate::BuiltAnew) && seat.slot.task.is_some()
+            })
             .map(|(tenure, _)| *tenure)
             .collect();
         for tenure in due {

@@ -75,6 +75,8 @@ pub(super) enum Fate {
     GoesOn,
     /// To be built anew at its last commit, as soon as it rests.
     FallsBack,
+    /// To be built anew, as soon as what it did before is committed.
+    BuiltAnew,
     /// It is not run any more; what it did before may be committed.
     Failed,
     /// It is not run any more, and nothing of it may be committed.
@@ -88,7 +90,7 @@ impl Seat {
 
     /// Whether what it has done may be committed now.
     pub(super) fn committable(&self) -> bool {
-        self.slot.task.is_some() && matches!(self.fate, Fate::GoesOn | Fate::Failed)
+        self.slot.task.is_some() && matches!(self.fate, Fate::GoesOn | Fate::BuiltAnew | Fate::Failed)
     }
 }
 

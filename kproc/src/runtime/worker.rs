@@ -35,6 +35,7 @@ use crate::{
     clock::{BoxFuture, Clock},
     cluster::{Cluster, Group, Producer, ProducerOptions},
     engine::{Attached, Failure, Next, Pause, Task},
+    topology::Topology,
 };
 
 /// What a worker needs to begin.
@@ -345,13 +346,19 @@ impl Worker {
         };
         seat.uncommitted = seat.uncommitted.max(Uncommitted::Something);
         seat.started = started;
+        if let Some((processor, store)) = task.replaced_store() {
+            seat.fate = Fate::Void;
+            self.supervisor
+                .fail(replaced(&self.plan.topology, tenure, processor, store));
+            return;
+        }
         match result {
             Ok(pause) => {
                 if matches!(pause, Pause::Commit | Pause::Full) || task.commit_requested() {
                     seat.uncommitted = Uncommitted::Due;
                 }
                 seat.unfinished = pause != Pause::Starved;
-                if pause == Pause::Starved {
+                if pause == Pause::Starved && !task.owes_firings() {
                     seat.firing = None;
                 }
                 seat.wake_at = task.wake_at();
@@ -389,8 +396,10 @@ impl Worker {
                 self.supervisor.fail(RunError::Task(failure.into()));
             }
             Next::FallBack => {
-                tracing::warn!(task = %tenure.task, %failure, "the task goes back to its last commit");
-                seat.fate = Fate::FallsBack;
+                tracing::warn!(task = %tenure.task, %failure, "the task's processors are made anew");
+                // What was done before is committed: done again, it might come to the same failure, for ever.
+                seat.fate = Fate::BuiltAnew;
+                seat.uncommitted = Uncommitted::Due;
             }
         }
     }
@@ -459,6 +468,20 @@ impl Worker {
                 self.ready.add(*tenure);
             }
         }
+    }
+}
+
+#[cold]
+fn replaced(topology: &Topology, tenure: Tenure, processor: usize, store: usize) -> RunError {
+    let processor = &topology.processors[processor];
+    RunError::State {
+        task: tenure.task.to_string(),
+        processor: processor.name.to_string(),
+        reason: format!(
+            "the program has put another store in the place of `{}`; what it wrote since the last commit is lost, so \
+             nothing of it is committed. To empty a store, use `retain(|_, _| false)`",
+            processor.stores[store].0.name
+        ),
     }
 }
 

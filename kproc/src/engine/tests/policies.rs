@@ -308,7 +308,14 @@ fn f08_a_panic_in_a_timer_is_a_failure_of_the_task() {
     let failure = rig.run().unwrap_err();
     assert_eq!(
         (failure.next, failure.phase.clone()),
-        (Next::Stop, Phase::Timer(Timer::Every(0)))
+        (
+            Next::Stop,
+            Phase::Timer(crate::timer::Firing {
+                unit: 0,
+                timer: Timer::Every(0),
+                clock: TimerClock::Wall
+            })
+        )
     );
     assert_eq!(
         failure.to_string(),
