@@ -1,0 +1,232 @@
+//! Records in and out: feeds, dumps, standard output.
+
+use std::{fs, process::Command};
+
+use crate::{assert_fails, err, last_values, out, run};
+
+#[test]
+fn lines_in_counts_out() {
+    let output = run(
+        &["run", "--embedded", "--feed", "lines=-", "--dump", "counts=-"],
+        "apple\nplum\napple\n",
+    );
+    assert!(output.status.success(), "{}", err(&output));
+    let lines: Vec<serde_json::Value> = out(&output)
+        .lines()
+        .map(|line| serde_json::from_str(line).unwrap())
+        .collect();
+    let seen: Vec<_> = lines
+        .iter()
+        .map(|line| {
+            (
+                line["partition"].as_u64(),
+                line["offset"].as_u64(),
+                line["key"].as_str(),
+                line["value"].as_u64(),
+            )
+        })
+        .collect();
+    let expected = [("apple", 1), ("plum", 1), ("apple", 2)].into_iter().enumerate();
+    let expected: Vec<_> = expected
+        .map(|(offset, (key, value))| (Some(0), Some(offset as u64), Some(key), Some(value)))
+        .collect();
+    assert_eq!(seen, expected);
+    // The names of the fields, and their order, are a promise.
+    let names = [
+        "{\"partition\":",
+        ",\"offset\":",
+        ",\"timestamp\":\"",
+        ",\"key\":\"",
+        ",\"value\":",
+    ];
+    let places: Vec<_> = names.iter().map(|name| out(&output).find(name)).collect();
+    assert!(
+        places.is_sorted() && places.iter().all(Option::is_some),
+        "{}",
+        out(&output)
+    );
+}
+
+#[test]
+fn partitions_and_threads_do_not_change_the_counts() {
+    let text = "the quick brown fox\njumps over the lazy dog\n".repeat(200);
+    let counts = |partitions, threads| {
+        let args = [
+            "--embedded",
+            "--partitions",
+            partitions,
+            "--threads",
+            threads,
+            "--feed",
+            "lines=-",
+            "--dump",
+            "counts=-",
+        ];
+        let output = run(&args, &text);
+        assert!(output.status.success(), "{}", err(&output));
+        assert_eq!(out(&output).lines().count(), 9 * 200);
+        last_values(out(&output))
+    };
+    let one = counts("1", "1");
+    assert_eq!(one["the"], "400");
+    assert_eq!(one["fox"], "200");
+    assert_eq!(one.len(), 8);
+    for (partitions, threads) in [("4", "1"), ("4", "4"), ("7", "2")] {
+        assert_eq!(counts(partitions, threads), one);
+    }
+}
+
+#[test]
+fn a_dump_can_be_fed_again() {
+    let directory = tempfile::tempdir().unwrap();
+    let file = directory.path().join("lines.jsonl");
+    let dump = format!("lines={}", file.display());
+    let input = concat!(
+        r#"{"partition":1,"timestamp":"2013-01-01T10:15:00Z","key":"a","value":"x y","headers":[["h",null]]}"#,
+        "\n\n",
+        r#"{"value":"z","timestamp":0}"#,
+        "\n"
+    );
+    let common = ["--embedded", "--partitions", "2", "--feed-format", "jsonl"];
+    let first = run(
+        &[&common[..], &["--feed", "lines=-", "--dump", &dump]].concat(),
+        input,
+    );
+    assert!(first.status.success(), "{}", err(&first));
+    let dumped = fs::read_to_string(&file).unwrap();
+    assert!(
+        dumped.contains(r#""timestamp":"1970-01-01T00:00:00Z","key":null,"value":"z"}"#),
+        "{dumped}"
+    );
+    let line = r#"{"partition":1,"offset":0,"timestamp":"2013-01-01T10:15:00Z","key":"a","value":"x y","headers":[["h",null]]}"#;
+    assert!(dumped.contains(line), "{dumped}");
+    let again = run(
+        &[&common[..], &["--feed", &dump, "--dump", "lines=-"]].concat(),
+        "",
+    );
+    assert_eq!(out(&again), dumped);
+}
+
+#[test]
+fn a_topic_that_got_nothing_is_an_empty_dump_and_a_warning() {
+    let output = run(
+        &["--embedded", "--feed", "lines=-", "--dump", "conuts=-"],
+        "apple\n",
+    );
+    assert!(output.status.success());
+    assert_eq!(out(&output), "");
+    assert!(
+        err(&output).contains("nothing was sent to a topic `conuts`; did you mean `counts`?"),
+        "{}",
+        err(&output)
+    );
+}
+
+#[test]
+fn files_that_cannot_be_used_are_found_first() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = |name: &str| directory.path().join(name).display().to_string();
+    let feed = |file: &str| {
+        run(
+            &[
+                "--embedded",
+                "--feed",
+                &format!("lines={file}"),
+                "--dump",
+                "counts=-",
+            ],
+            "",
+        )
+    };
+    assert_fails(&feed(&path("missing.txt")), 2, &["missing.txt", "No such file"]);
+    assert_fails(&feed(&path("")), 2, &["it is a directory"]);
+    let dump = format!("counts={}", path("missing/out.jsonl"));
+    assert_fails(
+        &run(&["--embedded", "--feed", "lines=-", "--dump", &dump], "a\n"),
+        2,
+        &["out.jsonl", "No such file"],
+    );
+    let dump = format!("counts={}", path("out.jsonl"));
+    assert_fails(
+        &run(&["--embedded", "--dump", &dump, "--dump", &dump], ""),
+        2,
+        &["two dumps go to"],
+    );
+    assert_fails(
+        &run(&["--embedded", "--config", &path("missing.toml")], ""),
+        2,
+        &["missing.toml", "No such file"],
+    );
+}
+
+#[test]
+fn nothing_is_processed_from_a_file_with_a_bad_line_unless_asked() {
+    let directory = tempfile::tempdir().unwrap();
+    let file = directory.path().join("lines.jsonl");
+    fs::write(
+        &file,
+        "{\"value\":\"apple\"}\n{\"vlaue\":\"plum\"}\n{\"value\":\"fig\"}\n",
+    )
+    .unwrap();
+    let feed = format!("lines={}", file.display());
+    let args = ["--embedded", "--feed", &feed, "--dump", "counts=-"];
+    assert_fails(&run(&args, ""), 2, &["lines.jsonl:2: unknown field `vlaue`"]);
+
+    let partial = run(&[&args[..], &["--feed-partial"]].concat(), "");
+    assert_eq!(partial.status.code(), Some(2));
+    assert!(
+        err(&partial).contains("lines.jsonl:2: unknown field `vlaue`"),
+        "{}",
+        err(&partial)
+    );
+    assert_eq!(
+        last_values(out(&partial)).into_keys().collect::<Vec<_>>(),
+        ["apple"]
+    );
+
+    let input = "{\"value\":\"a\",\"partition\":1}\n";
+    let args = ["--embedded", "--feed-format", "jsonl", "--feed", "lines=-"];
+    assert_fails(
+        &run(&args, input),
+        2,
+        &["standard input:1: there is no partition 1"],
+    );
+    let twice = ["--embedded", "--feed", "lines=-", "--feed", "words=-"];
+    assert_fails(
+        &run(&twice, ""),
+        2,
+        &["standard input can be fed to one topic only"],
+    );
+    let bad_utf8 = directory.path().join("bad.txt");
+    fs::write(&bad_utf8, b"good\n\xff\xfe\n").unwrap();
+    let feed = format!("lines={}", bad_utf8.display());
+    assert_fails(
+        &run(&["--embedded", "--feed", &feed], ""),
+        2,
+        &["bad.txt:2: this is not UTF-8"],
+    );
+}
+
+/// Only Linux has a device that is always full.
+#[test]
+#[cfg(target_os = "linux")]
+fn output_that_cannot_be_written_is_a_failure_and_output_that_nobody_reads_is_none() {
+    let args = ["--embedded", "--feed", "lines=-", "--dump", "counts=/dev/full"];
+    let output = run(&args, "apple\n");
+    assert_eq!(output.status.code(), Some(1));
+    assert!(
+        err(&output).contains("cannot write to /dev/full: No space left"),
+        "{}",
+        err(&output)
+    );
+
+    let program = env!("CARGO_BIN_EXE_word-count");
+    let script = format!("seq 100000 | {program} --embedded --feed lines=- --dump counts=- | head -n 1");
+    let output = Command::new("bash")
+        .args(["-o", "pipefail", "-c", &script])
+        .output()
+        .unwrap();
+    assert_eq!(out(&output).lines().count(), 1);
+    assert!(!err(&output).contains("panicked"), "{}", err(&output));
+    assert!(output.status.success(), "{}", err(&output));
+}
