@@ -21,7 +21,7 @@ mod inputs;
 mod recover;
 pub mod rig;
 mod settings;
-mod stream_time;
+pub(crate) mod stream_time;
 mod stretch;
 mod task;
 #[cfg(test)]

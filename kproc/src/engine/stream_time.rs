@@ -5,7 +5,7 @@ use crate::record::Timestamp;
 const VERSION: &str = "v1";
 
 /// The text to commit.
-pub(super) fn encode(stream_time: Option<Timestamp>) -> String {
+pub(crate) fn encode(stream_time: Option<Timestamp>) -> String {
     match stream_time {
         Some(time) => format!("{VERSION} {}", time.as_millis()),
         None => VERSION.to_owned(),
@@ -13,7 +13,7 @@ pub(super) fn encode(stream_time: Option<Timestamp>) -> String {
 }
 
 /// What was committed; `None` if it is no stream time, or is of another version.
-pub(super) fn decode(text: &str) -> Option<Timestamp> {
+pub(crate) fn decode(text: &str) -> Option<Timestamp> {
     let millis = text.strip_prefix(VERSION)?.strip_prefix(' ')?;
     millis.parse().ok().map(Timestamp::from_millis)
 }

@@ -20,7 +20,7 @@ use super::{
 use crate::{
     clock::{BoxFuture, Clock},
     cluster::{ClusterErrorKind, CommittedOffset, OffsetCommit, Positions},
-    engine::{Attached, Task, TaskCommit},
+    engine::{Attached, Task, TaskCommit, stream_time},
     record::{Offset, TopicPartition},
     topology::Topology,
 };
@@ -331,7 +331,7 @@ async fn save(
                 .filter_map(|log| Some((log.store, log.next?)))
                 .collect(),
             inputs: inputs.clone(),
-            stream_time: None,
+            stream_time: stream_time::decode(&commit.metadata),
             committed_at: Some(clock.wall()),
         };
         let mut own: Vec<(usize, &mut Buffer)> = buffers

@@ -129,7 +129,8 @@ impl OwnerSeed {
             let name = format!("worker {number}");
             let run = Box::new(move || -> BoxFuture<'static, ()> {
                 Box::pin(async move {
-                    let work = async { Worker::new(seed)?.run().await };
+                    // Boxed: it is large, and would be moved from wrapping to wrapping.
+                    let work = async { Box::pin(Worker::new(seed)?.run()).await };
                     let pulse = &supervisor.board.pulses[number];
                     pulse.of(&*supervisor.clock, supervisor.watch(&name, work)).await;
                     supervisor.board.set_idle(number, true);
@@ -192,7 +193,7 @@ impl Owner {
             tokio::select! { biased;
                 asked = board.stop.find(|stop| (*stop != stopping).then_some(*stop)) => {
                     if let Some(asked) = asked && stopping.replace(asked).is_none() {
-                        let _ = self.restorer.send(RestorerOrder::Stop(asked.deadline));
+                        self.stop(asked.deadline);
                     }
                 }
                 None = parts.recv() => return (!failed).then_some(member),
@@ -228,6 +229,15 @@ impl Owner {
     /// Gives all workers the same order.
     fn order_all(&self, order: impl Fn() -> WorkerOrder) {
         self.workers.iter().for_each(|worker| worker.send(order()));
+    }
+
+    fn stop(&self, deadline: Duration) {
+        if self.restorer.send(RestorerOrder::Stop(deadline)).is_err() {
+            // It has failed, and passes nothing on any more.
+            self.workers
+                .iter()
+                .for_each(|worker| worker.send(WorkerOrder::Stop(deadline)));
+        }
     }
 
     /// Stops the instance if a worker does not come back.

@@ -19,7 +19,11 @@ use super::{
 use crate::{
     TaskId,
     clock::Clock,
-    cluster::{Cluster, ClusterError, ClusterErrorKind, Group, Isolation, OffsetCommit, Reader, SeekTo},
+    cluster::{
+        Cluster, ClusterError, ClusterErrorKind, CommittedOffset, Group, Isolation, OffsetCommit, Reader,
+        SeekTo,
+    },
+    engine::stream_time,
     processor::Start,
     record::{Offset, TopicPartition},
 };
@@ -164,10 +168,11 @@ impl Restore {
                 continue;
             }
             // Nothing was committed, or it is no longer known. The state may know better.
-            if let Some(next) = saved {
+            if let Some(saved) = saved {
+                let next = saved.next;
                 if moved {
                     return Err(RunError::Cluster {
-                        what: format!("task {}, input {}", task, input.partition),
+                        what: format!("task {task}, input {}", input.partition),
                         reason: format!(
                             "the group has no committed offset any more, and the state is not that of the last commit \
                              (offset {next}): processing would begin anew and count twice. Set the group's offset, or \
@@ -180,6 +185,7 @@ impl Restore {
                     "the group's committed offset is gone (its retention?); the one saved with the state is used"
                 );
                 input.queue.seek(SeekTo::At(next));
+                input.committed = Some(saved);
                 continue;
             }
             match self.start(task, number) {
@@ -219,24 +225,26 @@ impl Restore {
         }
     }
 
-    /// The input positions of the last commit, as the environments have them.
-    fn saved(&self, slot: &Slot) -> Result<Vec<Option<Offset>>, RunError> {
-        let mut saved = vec![None; slot.inputs.len()];
+    /// What was committed last, as the environments have it.
+    fn saved(&self, slot: &Slot) -> Result<Vec<Option<CommittedOffset>>, RunError> {
+        let mut saved: Vec<Option<CommittedOffset>> = vec![None; slot.inputs.len()];
         for kept in &slot.kept {
             let last: CommitPoint = kept
                 .environment
                 .last_commit()
                 .map_err(|error| self.state(slot.tenure.task, kept.processor, error.to_string()))?;
             for position in last.inputs {
-                let input = slot
-                    .inputs
-                    .iter()
-                    .position(|input| *input.partition.topic == *position.topic);
-                if let Some(input) = input {
-                    // Several processors: they commit together; a crash may have come between.
-                    saved[input] =
-                        Some(saved[input].map_or(position.next, |other: Offset| other.min(position.next)));
-                }
+                let mut inputs = slot.inputs.iter();
+                let Some(input) = inputs.position(|input| *input.partition.topic == *position.topic) else {
+                    continue;
+                };
+                let one = CommittedOffset {
+                    next: position.next,
+                    metadata: stream_time::encode(last.stream_time),
+                };
+                // Several processors: they commit together; a crash may have come between.
+                let earlier = saved[input].take().filter(|other| other.next < one.next);
+                saved[input] = Some(earlier.unwrap_or(one));
             }
         }
         Ok(saved)
