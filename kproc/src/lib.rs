@@ -22,7 +22,6 @@ mod policy;
 pub mod prelude;
 pub mod processor;
 mod record;
-#[allow(dead_code, reason = "the command line calls it")]
 mod runtime;
 mod state;
 pub mod testing;

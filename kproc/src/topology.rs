@@ -7,9 +7,7 @@ mod declared;
 #[cfg(test)]
 mod tests;
 
-use std::{collections::BTreeMap, fmt, sync::Arc};
-
-use std::borrow::Cow;
+use std::{borrow::Cow, collections::BTreeMap, fmt, sync::Arc};
 
 use kproc_store::{StoreSpec, StoreText};
 

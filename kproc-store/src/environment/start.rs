@@ -152,7 +152,6 @@ pub(crate) fn damage(error: &heed::Error) -> Option<String> {
 /// What an environment says of itself.
 struct Known {
     checksum: bool,
-    /// When it was last known to be near the end of its changelogs, if it has any.
     /// When the state was last known to be near the end of its changelogs, if it has any.
     fresh: Option<Timestamp>,
 }

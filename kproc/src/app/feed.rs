@@ -32,7 +32,7 @@ const PIECE_RECORDS: usize = 1 << 14;
 /// So many pieces may wait.
 const WAITING: usize = 4;
 
-#[allow(clippy::needless_pass_by_value, reason = "payloads are references, or `Null`")]
+#[expect(clippy::needless_pass_by_value, reason = "payloads are references, or `Null`")]
 impl Feed {
     /// A feed, and the end at which its pieces arrive.
     fn new(topology: Arc<Topology>) -> (Self, mpsc::Receiver<Outbox>) {

@@ -47,7 +47,6 @@ pub(crate) enum Next {
     FallBack,
 }
 
-#[allow(dead_code)]
 impl Failure {
     /// What it came from.
     pub(crate) fn kind(&self) -> ErrorKind {

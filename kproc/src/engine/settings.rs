@@ -6,7 +6,6 @@ use super::FiredLog;
 use crate::policy::{MissingTimestamp, Policies};
 
 /// Settings of a task.
-#[allow(dead_code)]
 #[derive(Debug, Clone, Default)]
 pub(crate) struct TaskSettings {
     /// What happens to a record whose handling fails.

@@ -56,12 +56,9 @@ pub use error::{RunError, TaskFailure};
 pub use running::Running;
 pub use status::{RunState, Status, TaskPhase, TaskStatus};
 
-#[allow(unused_imports, reason = "the command line calls it")]
 pub(crate) use lend::Lent;
 pub(crate) use plan::{Plan, Settings};
-#[allow(unused_imports, reason = "the command line calls it")]
 pub(crate) use running::block_on;
-#[allow(unused_imports, reason = "the command line calls it")]
 pub(crate) use spawn::{Seed, Spawner, Threads};
 
 use self::{owner::OwnerSeed, status::Board, supervisor::Supervisor};

@@ -6,7 +6,7 @@ use super::{
     DriverError, TestDriver, TestDriverBuilder,
     client::Client,
     exec::{Crew, Executor},
-    instance::{Instance, World},
+    instance::Instance,
     stage::{Stage, StillWaiting},
 };
 use crate::{
@@ -36,7 +36,7 @@ impl TestDriverBuilder {
             // Records of long ago are what tests send.
             clean_interval: None,
         };
-        let cluster = EmbeddedCluster::new(Arc::new(World(executor.clock().clone())), options);
+        let cluster = EmbeddedCluster::new(Arc::new(executor.clock().clone()), options);
         let mut driver = TestDriver {
             lent: Vec::new(),
             instance: None,
@@ -61,11 +61,7 @@ impl TestDriverBuilder {
 impl TestDriver {
     /// Makes the topics that the application names, and those that the test has named.
     fn make_topics(&mut self) -> Result<(), DriverError> {
-        let processors = self.topology.processors.iter();
-        let declared = processors.flat_map(|processor| {
-            let inputs = processor.inputs.iter().map(|input| input.topic.name.clone());
-            inputs.chain(processor.outputs.iter().map(|output| output.topic.name.clone()))
-        });
+        let declared = self.topology.declared_topics().into_keys();
         let names: BTreeSet<Arc<str>> = declared.chain(self.partitions.special.keys().cloned()).collect();
         let new = |name: &Arc<str>| NewTopic {
             name: self.topology.bound(name),
@@ -141,7 +137,7 @@ impl TestDriver {
     }
 
     /// Starts another version of the application, on the same cluster and the same state; before, the changelogs
-    /// of new stores are made, as the command `topics --create` does.
+    /// of new stores are made, as whoever deploys it has to.
     pub fn start_as(&mut self, app: App) -> Result<(), DriverError> {
         self.stop()?;
         self.topology = topology(&app)?;

@@ -2,199 +2,26 @@
 //!
 //! All futures of a simulation run here, on one thread. Each step polls one future, chosen by the seed among
 //! those that were woken; when none is, time jumps to the next timer. So a seed is a whole history: the same
-//! seed gives the same one again, byte for byte ([`Executor::trace`]).
+//! seed gives the same one again, byte for byte (`Executor::trace`). Time itself is in `clock`.
 
 use std::{
     collections::BTreeMap,
     future::Future,
-    pin::{Pin, pin},
-    sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError},
+    pin::pin,
+    sync::{Arc, PoisonError},
     task::{Context, Poll, Wake, Waker},
     time::Duration,
 };
 
+use super::clock::{Due, Shared, SimClock};
 use crate::{
-    clock::{BoxFuture, Clock, GOLDEN, mix},
+    clock::{BoxFuture, Clock},
     record::Timestamp,
-    runtime::Seed,
 };
 
 /// Futures that live and die together: an instance of the application, or what drives the test.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Crew(pub(crate) u64);
-
-/// What happens when a timer is due.
-enum Due {
-    Wake(Waker),
-    Job(Box<dyn FnOnce() + Send>),
-}
-
-/// What the executor, its clock and its wakers share.
-struct Shared {
-    now: Duration,
-    /// Wall time at `now` zero.
-    epoch: Timestamp,
-    random: u64,
-    /// The longest that a [`Clock::point`] or a message takes as a rule; zero: nothing takes time.
-    longest_point: Duration,
-    sequence: u64,
-    timers: BTreeMap<(Duration, u64), Due>,
-    /// Woken, each once, in the order of waking.
-    ready: Vec<u64>,
-    /// Whether somebody waits until something outside wakes a future.
-    waiting: bool,
-    /// Spawned, not yet made.
-    seeds: Vec<(Crew, Seed)>,
-    trace: Option<Vec<u8>>,
-}
-
-impl Shared {
-    fn random(&mut self) -> u64 {
-        self.random = self.random.wrapping_add(GOLDEN);
-        mix(self.random)
-    }
-
-    fn add_timer(&mut self, due: Duration, what: Due) -> (Duration, u64) {
-        self.sequence += 1;
-        self.timers.insert((due, self.sequence), what);
-        (due, self.sequence)
-    }
-
-    fn note(&mut self, what: u8, number: u64) {
-        if let Some(trace) = &mut self.trace {
-            trace.push(what);
-            trace.extend_from_slice(&number.to_le_bytes());
-            trace.extend_from_slice(&(self.now.as_nanos() as u64).to_le_bytes());
-        }
-    }
-}
-
-/// The clock of a simulation, and the way to spawn into it. Cheap to clone.
-#[derive(Clone)]
-pub(crate) struct SimClock {
-    core: Arc<Core>,
-}
-
-struct Core {
-    shared: Mutex<Shared>,
-    /// Something outside has woken a future.
-    woken: Condvar,
-}
-
-impl SimClock {
-    fn lock(&self) -> MutexGuard<'_, Shared> {
-        // Nothing is done under the lock that could leave it half done.
-        self.core.shared.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    /// Runs `job` at `due`, as if from outside: it belongs to no crew and survives all of them.
-    pub(crate) fn schedule(&self, due: Duration, job: impl FnOnce() + Send + 'static) {
-        self.lock().add_timer(due, Due::Job(Box::new(job)));
-    }
-
-    /// How long the next thing takes that takes time; `None`: no such thing does. One in sixteen takes much
-    /// longer than the others, so that what comes after it elsewhere overtakes it.
-    pub(super) fn delay(&self) -> Option<Duration> {
-        let mut shared = self.lock();
-        let longest = shared.longest_point.as_nanos() as u64;
-        if longest == 0 {
-            return None;
-        }
-        let delay = 1 + shared.random() % longest;
-        let slow = shared.random().is_multiple_of(16);
-        Some(Duration::from_nanos(if slow { delay * 16 } else { delay }))
-    }
-
-    /// A number below `end`, if chance has a part in this simulation.
-    pub(super) fn chance(&self, end: u64) -> Option<u64> {
-        let mut shared = self.lock();
-        (!shared.longest_point.is_zero()).then(|| shared.random() % end)
-    }
-
-    /// Adds a future to a crew.
-    pub(crate) fn spawn(&self, crew: Crew, seed: Seed) {
-        self.lock().seeds.push((crew, seed));
-    }
-}
-
-impl Clock for SimClock {
-    fn now(&self) -> Duration {
-        self.lock().now
-    }
-
-    fn wall(&self) -> Timestamp {
-        let shared = self.lock();
-        shared.epoch.saturating_add(shared.now)
-    }
-
-    fn sleep_until(&self, due: Duration) -> BoxFuture<'static, ()> {
-        Box::pin(Sleep {
-            clock: self.clone(),
-            due,
-            timer: None,
-        })
-    }
-
-    fn point(&self, _: &'static str) -> BoxFuture<'static, ()> {
-        match self.delay() {
-            Some(delay) => self.sleep_until(self.now() + delay),
-            None => Box::pin(yield_once()),
-        }
-    }
-
-    fn random(&self) -> u64 {
-        self.lock().random()
-    }
-}
-
-struct Sleep {
-    clock: SimClock,
-    due: Duration,
-    timer: Option<(Duration, u64)>,
-}
-
-impl Future for Sleep {
-    type Output = ();
-
-    fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<()> {
-        let (replaced, result) = {
-            let clock = self.clock.clone();
-            let mut shared = clock.lock();
-            let replaced = self.timer.take().and_then(|timer| shared.timers.remove(&timer));
-            if shared.now >= self.due {
-                (replaced, Poll::Ready(()))
-            } else {
-                self.timer = Some(shared.add_timer(self.due, Due::Wake(cx.waker().clone())));
-                (replaced, Poll::Pending)
-            }
-        };
-        // Wakers are dropped outside the lock: what they keep alive may use the clock.
-        drop(replaced);
-        result
-    }
-}
-
-impl Drop for Sleep {
-    fn drop(&mut self) {
-        if let Some(timer) = self.timer.take() {
-            let removed = self.clock.lock().timers.remove(&timer);
-            drop(removed);
-        }
-    }
-}
-
-/// Lets others run.
-async fn yield_once() {
-    let mut yielded = false;
-    std::future::poll_fn(|cx| {
-        if std::mem::replace(&mut yielded, true) {
-            return Poll::Ready(());
-        }
-        cx.waker().wake_by_ref();
-        Poll::Pending
-    })
-    .await;
-}
 
 /// Wakes one future of an executor.
 struct Handle {
@@ -231,26 +58,8 @@ pub(crate) struct Executor {
 impl Executor {
     /// An executor whose history is decided by `seed`. Points take up to two milliseconds.
     pub(crate) fn new(seed: u64) -> Self {
-        let shared = Shared {
-            now: Duration::ZERO,
-            epoch: Timestamp::from_millis(1_700_000_000_000),
-            random: mix(seed.wrapping_add(GOLDEN)),
-            longest_point: Duration::from_millis(2),
-            sequence: 0,
-            timers: BTreeMap::new(),
-            ready: Vec::new(),
-            waiting: false,
-            seeds: Vec::new(),
-            trace: None,
-        };
-        let clock = SimClock {
-            core: Arc::new(Core {
-                shared: Mutex::new(shared),
-                woken: Condvar::new(),
-            }),
-        };
         Self {
-            clock,
+            clock: SimClock::new(seed),
             running: BTreeMap::new(),
             spawned: 0,
             steps: 0,
@@ -272,30 +81,9 @@ impl Executor {
         self
     }
 
-    /// Keeps a trace from here on.
-    pub(crate) fn traced(self) -> Self {
-        self.clock.lock().trace = Some(Vec::new());
-        self
-    }
-
-    /// What happened: which future was polled when. Empty unless [`Self::traced`].
-    pub(crate) fn trace(&self) -> Vec<u8> {
-        self.clock.lock().trace.clone().unwrap_or_default()
-    }
-
     /// The clock.
     pub(crate) fn clock(&self) -> &SimClock {
         &self.clock
-    }
-
-    /// How many steps were made.
-    pub(crate) fn steps(&self) -> u64 {
-        self.steps
-    }
-
-    /// Adds a future to a crew.
-    pub(crate) fn spawn(&mut self, crew: Crew, future: impl Future<Output = ()> + 'static) {
-        self.add(crew, Box::pin(future));
     }
 
     fn add(&mut self, crew: Crew, future: BoxFuture<'static, ()>) {
@@ -331,23 +119,6 @@ impl Executor {
         for number in numbers {
             drop(self.running.remove(&number));
         }
-    }
-
-    /// How many futures of a crew have not ended.
-    pub(crate) fn alive(&self, crew: Crew) -> usize {
-        let unborn = self
-            .clock
-            .lock()
-            .seeds
-            .iter()
-            .filter(|seed| seed.0 == crew)
-            .count();
-        unborn
-            + self
-                .running
-                .values()
-                .filter(|running| running.crew == crew)
-                .count()
     }
 
     /// Polls one woken future; false: none is woken.
@@ -462,6 +233,48 @@ impl Executor {
                 return None;
             }
         }
+    }
+}
+
+/// What only simulations of whole worlds ask for.
+#[cfg(test)]
+impl Executor {
+    /// Keeps a trace from here on.
+    pub(crate) fn traced(self) -> Self {
+        self.clock.lock().trace = Some(Vec::new());
+        self
+    }
+
+    /// What happened: which future was polled when. Empty unless [`Self::traced`].
+    pub(crate) fn trace(&self) -> Vec<u8> {
+        self.clock.lock().trace.clone().unwrap_or_default()
+    }
+
+    /// How many steps were made.
+    pub(crate) fn steps(&self) -> u64 {
+        self.steps
+    }
+
+    /// Adds a future to a crew.
+    pub(crate) fn spawn(&mut self, crew: Crew, future: impl Future<Output = ()> + 'static) {
+        self.add(crew, Box::pin(future));
+    }
+
+    /// How many futures of a crew have not ended.
+    pub(crate) fn alive(&self, crew: Crew) -> usize {
+        let unborn = self
+            .clock
+            .lock()
+            .seeds
+            .iter()
+            .filter(|seed| seed.0 == crew)
+            .count();
+        unborn
+            + self
+                .running
+                .values()
+                .filter(|running| running.crew == crew)
+                .count()
     }
 }
 

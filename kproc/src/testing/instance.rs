@@ -5,57 +5,15 @@ use std::{sync::Arc, time::Duration};
 use tokio::sync::mpsc::{UnboundedReceiver, unbounded_channel};
 
 use super::{
-    exec::{Crew, Executor, SimClock},
+    exec::{Crew, Executor},
     sim::SimSpawner,
     stage::{Stage, StillWaiting},
 };
 use crate::{
-    clock::{BoxFuture, Clock},
-    cluster::embedded::{self, EmbeddedCluster, EmbeddedConnection, Job},
-    record::Timestamp,
+    clock::Clock,
+    cluster::embedded::{EmbeddedCluster, EmbeddedConnection},
     runtime::{self, Lent, Plan, RunError, RunState, Running, Spawner, Status},
 };
-
-/// The world of a driver's cluster: the virtual clock, no delays, and batches as chance has it.
-pub(super) struct World(pub(super) SimClock);
-
-impl Clock for World {
-    fn now(&self) -> Duration {
-        self.0.now()
-    }
-
-    fn wall(&self) -> Timestamp {
-        self.0.wall()
-    }
-
-    fn sleep_until(&self, due: Duration) -> BoxFuture<'static, ()> {
-        self.0.sleep_until(due)
-    }
-
-    fn point(&self, name: &'static str) -> BoxFuture<'static, ()> {
-        self.0.point(name)
-    }
-
-    fn random(&self) -> u64 {
-        self.0.random()
-    }
-}
-
-impl embedded::Driver for World {
-    fn run_at(&self, due: Duration, job: Job) {
-        self.0.schedule(due, job);
-    }
-
-    fn batch_size(&self, max: usize) -> usize {
-        // Small ones mostly: what goes wrong between batches goes wrong there.
-        let largest = if self.random().is_multiple_of(4) {
-            max
-        } else {
-            max.min(16)
-        };
-        1 + (self.random() % largest as u64) as usize
-    }
-}
 
 /// An instance.
 pub(super) struct Instance {

@@ -5,16 +5,15 @@
 
 mod builder;
 mod client;
+pub(crate) mod clock;
 mod driver;
 mod driver_life;
 mod error;
-#[allow(dead_code, reason = "the simulator uses what the test driver does not")]
 pub(crate) mod exec;
 mod instance;
 mod mailbox;
 mod message;
 mod received;
-#[allow(dead_code, reason = "the simulator uses what the test driver does not")]
 pub(crate) mod sim;
 mod stage;
 

@@ -1,10 +1,11 @@
-//! The embedded cluster on the seeded executor: messages take a while, requests outlive their futures, readers
-//! get as much as chance will have it.
+//! The embedded cluster and the runtime on the seeded executor: messages take a while (unless nothing takes time),
+//! requests outlive their futures, readers get as much as chance will have it.
 
 use std::time::Duration;
 
-use super::exec::{Crew, SimClock};
+use super::{clock::SimClock, exec::Crew};
 use crate::{
+    clock::Clock,
     cluster::embedded::{Driver, Job},
     runtime::{Seed, Spawner},
 };
@@ -22,10 +23,16 @@ impl Driver for SimClock {
     }
 
     fn batch_size(&self, max: usize) -> usize {
-        match self.chance(LARGEST_BATCH) {
-            Some(chance) => max.min(chance as usize + 1),
-            None => max,
+        if let Some(chance) = self.chance(LARGEST_BATCH) {
+            return max.min(chance as usize + 1);
         }
+        // Small ones mostly: what goes wrong between batches goes wrong there.
+        let largest = if self.random().is_multiple_of(4) {
+            max
+        } else {
+            max.min(16)
+        };
+        1 + (self.random() % largest as u64) as usize
     }
 }
 

@@ -46,7 +46,7 @@ enum After {
     /// Records have come: the news takes its time.
     WakeReader(Waker),
     RunAt(Duration, Job),
-    Drop(#[allow(dead_code)] Box<dyn Any + Send>),
+    Drop(Box<dyn Any + Send>),
 }
 
 impl Shared {

@@ -70,7 +70,7 @@ fn all_is_drained_across_topics_and_then_the_timers_fire_once() {
             world.write("lines", number % 2, &format!("k{}", number % 5), 0);
         }
         let settings = world.settings("a");
-        let instance = world.start_app("a", settings, vec![factory(|| Split), factory(Tell::default)]);
+        let instance = world.start_app(settings, vec![factory(|| Split), factory(Tell::default)]);
         world.drain(&instance);
         assert_eq!(world.read("totals", 0), [], "seed {seed}");
         world.finish(instance.running.fire_wall_timers()).unwrap();

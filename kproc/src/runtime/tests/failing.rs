@@ -50,7 +50,7 @@ fn stops_with(how: fn() -> Result<()>, message: &str) {
 fn stops_at(at: u64, how: fn() -> Result<()>, message: &str) {
     let mut world = world(3);
     let settings = world.settings("a");
-    let instance = world.start_with("a", settings, Some(fails(at, how)));
+    let instance = world.start_with(settings, Some(fails(at, how)));
     let error = world.wait(&instance).unwrap_err();
     assert!(matches!(error, RunError::Task(_)), "{error:?}");
     let text = error.to_string();
@@ -93,7 +93,7 @@ fn a_record_that_is_skipped_after_a_panic_is_passed_over_and_no_other() {
     let mut world = world(5);
     let mut settings = world.settings("a");
     settings.task.policies.panic = Policy::Skip;
-    let instance = world.start_with("a", settings, Some(fails(6, || panic!("out of words"))));
+    let instance = world.start_with(settings, Some(fails(6, || panic!("out of words"))));
     world.drain(&instance);
     assert_eq!(world.stop(&instance), Ok(()));
     let counts = world.last_values("counts", 4);
@@ -124,7 +124,7 @@ fn a_record_that_is_tried_again_is_done_in_the_end_and_the_others_do_not_wait() 
         backoff: Duration::from_secs(2),
         ..Retry::default()
     });
-    let instance = world.start_with("a", settings, Some(whim));
+    let instance = world.start_with(settings, Some(whim));
     world.until("the others are done", |world| world.diary.lines().len() == 36);
     assert!(
         world.clock().now() < Duration::from_secs(2),
@@ -143,7 +143,7 @@ fn a_cluster_that_does_not_answer_for_a_while_costs_nothing_but_time() {
         let mut world = world(seed);
         let mut settings = world.settings("a");
         settings.session_timeout = Duration::from_secs(600);
-        let instance = world.start_with("a", settings, None);
+        let instance = world.start_with(settings, None);
         let some = 5 + (seed as usize * 3) % 30;
         world.until("some are processed", |world| world.diary.lines().len() >= some);
         instance.connection.sever();
@@ -197,7 +197,7 @@ fn a_factory_that_panics_is_told() {
         assert!(made.fetch_add(1, Ordering::Relaxed) == 0, "no more of these");
         counter()
     });
-    let instance = world.start_app("a", settings, vec![factory]);
+    let instance = world.start_app(settings, vec![factory]);
     let error = world.wait(&instance).unwrap_err();
     assert!(
         matches!(&error, RunError::Panic { message, .. } if message.contains("no more")),

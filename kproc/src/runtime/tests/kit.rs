@@ -18,7 +18,8 @@ use crate::{
     processor::{Declare, Start, StoreOptions},
     runtime::{Plan, RunError, Running, Settings, start},
     testing::{
-        exec::{Crew, Executor, SimClock},
+        clock::SimClock,
+        exec::{Crew, Executor},
         sim::SimSpawner,
     },
     topology::{Factory, Topology, factory},
@@ -97,8 +98,6 @@ pub(super) struct Instance {
     pub(super) crew: Crew,
     pub(super) connection: Arc<EmbeddedConnection>,
     pub(super) running: Running,
-    /// The directory of its state.
-    pub(super) slot: &'static str,
 }
 
 /// A cluster and what lives in it.
@@ -193,27 +192,17 @@ impl World {
     }
 
     /// Starts an instance that counts.
-    pub(super) fn start(&mut self, slot: &'static str) -> Instance {
+    pub(super) fn start(&mut self, slot: &str) -> Instance {
         let settings = self.settings(slot);
-        self.start_with(slot, settings, None)
+        self.start_with(settings, None)
     }
 
-    pub(super) fn start_with(
-        &mut self,
-        slot: &'static str,
-        settings: Settings,
-        whim: Option<Whim>,
-    ) -> Instance {
+    pub(super) fn start_with(&mut self, settings: Settings, whim: Option<Whim>) -> Instance {
         let counter = self.counter(self.instances + 1, whim);
-        self.start_app(slot, settings, vec![counter])
+        self.start_app(settings, vec![counter])
     }
 
-    pub(super) fn start_app(
-        &mut self,
-        slot: &'static str,
-        settings: Settings,
-        factories: Vec<Factory>,
-    ) -> Instance {
+    pub(super) fn start_app(&mut self, settings: Settings, factories: Vec<Factory>) -> Instance {
         self.instances += 1;
         let crew = Crew(self.instances);
         let connection = self.cluster.connect();
@@ -234,7 +223,6 @@ impl World {
             crew,
             connection,
             running,
-            slot,
         }
     }
 

@@ -27,7 +27,7 @@ fn counted(seed: u64, partitions: u32, keys: u64, records: u64) -> World {
     let mut settings = world.settings("a");
     // Many small commits make a long changelog.
     settings.commit_interval = Duration::from_millis(3);
-    let instance = world.start_with("a", settings, None);
+    let instance = world.start_with(settings, None);
     world.drain(&instance);
     assert_eq!(world.stop(&instance), Ok(()));
     world
@@ -42,7 +42,7 @@ fn state_is_whole_before_the_first_record() {
     // Another machine: no state there. The environments are opened anew after the restore, as after a large one.
     let mut settings = world.settings("elsewhere");
     settings.reopen_after = 1;
-    let instance = world.start_with("elsewhere", settings, None);
+    let instance = world.start_with(settings, None);
     world.drain(&instance);
     assert_eq!(world.stop(&instance), Ok(()));
     let counts = world.last_values("counts", 4);
@@ -105,7 +105,7 @@ fn d03_a_position_that_the_changelog_no_longer_has_rebuilds_the_store_from_what_
     }
     let mut settings = world.settings("b");
     settings.commit_interval = Duration::from_millis(3);
-    let instance = world.start_with("b", settings, None);
+    let instance = world.start_with(settings, None);
     world.drain(&instance);
     assert_eq!(world.stop(&instance), Ok(()));
     let counts = world.last_values("counts", 1);
@@ -143,13 +143,13 @@ fn d30_a_restore_that_was_cut_off_goes_on_where_it_was() {
         TaskPhase::Restoring { done, total } if total > 0 => Some((done, total)),
         _ => None,
     };
-    let first = world.start_with("elsewhere", settings.clone(), None);
+    let first = world.start_with(settings.clone(), None);
     world.until("half is restored", |_| {
         progress(&first).is_some_and(|(done, total)| done * 2 >= total)
     });
     let (done, all) = progress(&first).unwrap();
     world.crash(&first);
-    let second = world.start_with("elsewhere", settings, None);
+    let second = world.start_with(settings, None);
     world.until("it restores again", |_| progress(&second).is_some());
     let (_, rest) = progress(&second).unwrap();
     assert!(
@@ -166,7 +166,7 @@ fn a_stop_in_the_middle_of_a_restore_does_not_wait_for_it() {
     let mut world = counted(1, 1, 200, 10);
     let mut settings = world.settings("elsewhere");
     settings.restore_batch = 1;
-    let instance = world.start_with("elsewhere", settings, None);
+    let instance = world.start_with(settings, None);
     let restoring = |phase| matches!(phase, TaskPhase::Restoring { done, .. } if done > 10);
     world.until("it restores", |_| {
         instance

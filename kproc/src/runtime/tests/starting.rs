@@ -40,7 +40,7 @@ fn c01_c02_c05_all_faults_are_told_at_once_and_nothing_is_joined() {
     world.create(CHANGELOG, 3, &[("cleanup.policy", "compact")]);
     let factories = vec![world.counter(1, None), factory(|| Join)];
     let settings = world.settings("a");
-    let instance = world.start_app("a", settings, factories);
+    let instance = world.start_app(settings, factories);
     let error = world.wait(&instance).unwrap_err();
     let text = error.to_string();
     let faults = faults(Err(error));
@@ -64,7 +64,7 @@ fn missing_inputs_are_named_with_their_readers() {
     let mut world = World::new(Executor::new(1), &[("left", 1)]);
     let factories = vec![world.counter(1, None), factory(|| Join)];
     let settings = world.settings("a");
-    let instance = world.start_app("a", settings, factories);
+    let instance = world.start_app(settings, factories);
     let faults = faults(world.wait(&instance));
     assert_eq!(faults.len(), 2, "{faults:#?}");
     assert!(
@@ -204,7 +204,7 @@ fn latest_means_the_first_join_and_not_every_start() {
     let diary = world.diary.clone();
     let start = |world: &mut World| {
         let (diary, settings) = (diary.clone(), world.settings("a"));
-        world.start_app("a", settings, vec![factory(move || FromNow(diary.clone()))])
+        world.start_app(settings, vec![factory(move || FromNow(diary.clone()))])
     };
     let first = start(&mut world);
     world.drain(&first);

@@ -9,7 +9,7 @@ use crate::{
     Clock, Context, Partition, Processor, Record, Result,
     processor::{Declare, Start},
     runtime::{RunError, RunState, Running},
-    testing::exec::{Executor, SimClock},
+    testing::{clock::SimClock, exec::Executor},
     topology::factory,
 };
 
@@ -41,7 +41,7 @@ fn start_slow(world: &mut World, takes: Duration) -> Instance {
         takes,
         diary: diary.clone(),
     };
-    world.start_app("a", settings, vec![factory(make)])
+    world.start_app(settings, vec![factory(make)])
 }
 
 #[test]
@@ -111,7 +111,7 @@ fn g06_a_stop_from_inside_a_handler_only_signals() {
         })
     };
     let settings = world.settings("a");
-    let instance = world.start_with("a", settings, Some(whim));
+    let instance = world.start_with(settings, Some(whim));
     handle.set(instance.running.clone()).unwrap();
     assert_eq!(world.wait(&instance), Ok(()));
     assert!(

@@ -6,7 +6,7 @@ use crate::{
     Clock, Context, Offset, Partition, Processor, Record, Result,
     processor::{Declare, Start},
     runtime::TaskPhase,
-    testing::exec::{Executor, SimClock},
+    testing::{clock::SimClock, exec::Executor},
     topology::factory,
 };
 
@@ -43,7 +43,7 @@ fn start(world: &mut World, slot: &'static str, instance: u64, until: Duration) 
         diary: diary.clone(),
         instance,
     };
-    world.start_app(slot, settings, vec![factory(make)])
+    world.start_app(settings, vec![factory(make)])
 }
 
 fn world() -> World {

@@ -8,7 +8,7 @@ use crate::{
         BoxFuture,
         embedded::{Driver, Fault, Job, Verb},
     },
-    testing::exec::SimClock,
+    testing::clock::SimClock,
 };
 
 #[test]

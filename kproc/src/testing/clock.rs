@@ -1,0 +1,214 @@
+//! The clock of a simulation: virtual time, its timers, and all that is left to chance.
+//!
+//! Data and time only; what is polled when is the executor's business (`exec`).
+
+use std::{
+    collections::BTreeMap,
+    future::Future,
+    pin::Pin,
+    sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError},
+    task::{Context, Poll, Waker},
+    time::Duration,
+};
+
+use super::exec::Crew;
+use crate::{
+    clock::{BoxFuture, Clock, GOLDEN, mix},
+    record::Timestamp,
+    runtime::Seed,
+};
+
+/// What happens when a timer is due.
+pub(super) enum Due {
+    Wake(Waker),
+    Job(Box<dyn FnOnce() + Send>),
+}
+
+/// What the executor, its clock and its wakers share.
+pub(super) struct Shared {
+    pub(super) now: Duration,
+    /// Wall time at `now` zero.
+    pub(super) epoch: Timestamp,
+    pub(super) random: u64,
+    /// The longest that a [`Clock::point`] or a message takes as a rule; zero: nothing takes time.
+    pub(super) longest_point: Duration,
+    sequence: u64,
+    pub(super) timers: BTreeMap<(Duration, u64), Due>,
+    /// Woken, each once, in the order of waking.
+    pub(super) ready: Vec<u64>,
+    /// Whether somebody waits until something outside wakes a future.
+    pub(super) waiting: bool,
+    /// Spawned, not yet made.
+    pub(super) seeds: Vec<(Crew, Seed)>,
+    pub(super) trace: Option<Vec<u8>>,
+}
+
+impl Shared {
+    pub(super) fn random(&mut self) -> u64 {
+        self.random = self.random.wrapping_add(GOLDEN);
+        mix(self.random)
+    }
+
+    fn add_timer(&mut self, due: Duration, what: Due) -> (Duration, u64) {
+        self.sequence += 1;
+        self.timers.insert((due, self.sequence), what);
+        (due, self.sequence)
+    }
+
+    pub(super) fn note(&mut self, what: u8, number: u64) {
+        if let Some(trace) = &mut self.trace {
+            trace.push(what);
+            trace.extend_from_slice(&number.to_le_bytes());
+            trace.extend_from_slice(&(self.now.as_nanos() as u64).to_le_bytes());
+        }
+    }
+}
+
+/// The clock of a simulation, and the way to spawn into it. Cheap to clone.
+#[derive(Clone)]
+pub(crate) struct SimClock {
+    pub(super) core: Arc<Core>,
+}
+
+pub(super) struct Core {
+    shared: Mutex<Shared>,
+    /// Something outside has woken a future.
+    pub(super) woken: Condvar,
+}
+
+impl SimClock {
+    /// A clock whose chances are decided by `seed`.
+    pub(super) fn new(seed: u64) -> Self {
+        let shared = Shared {
+            now: Duration::ZERO,
+            epoch: Timestamp::from_millis(1_700_000_000_000),
+            random: mix(seed.wrapping_add(GOLDEN)),
+            longest_point: Duration::from_millis(2),
+            sequence: 0,
+            timers: BTreeMap::new(),
+            ready: Vec::new(),
+            waiting: false,
+            seeds: Vec::new(),
+            trace: None,
+        };
+        Self {
+            core: Arc::new(Core {
+                shared: Mutex::new(shared),
+                woken: Condvar::new(),
+            }),
+        }
+    }
+
+    pub(super) fn lock(&self) -> MutexGuard<'_, Shared> {
+        // Nothing is done under the lock that could leave it half done.
+        self.core.shared.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Runs `job` at `due`, as if from outside: it belongs to no crew and survives all of them.
+    pub(crate) fn schedule(&self, due: Duration, job: impl FnOnce() + Send + 'static) {
+        self.lock().add_timer(due, Due::Job(Box::new(job)));
+    }
+
+    /// How long the next thing takes that takes time; `None`: no such thing does. One in sixteen takes much
+    /// longer than the others, so that what comes after it elsewhere overtakes it.
+    pub(super) fn delay(&self) -> Option<Duration> {
+        let mut shared = self.lock();
+        let longest = shared.longest_point.as_nanos() as u64;
+        if longest == 0 {
+            return None;
+        }
+        let delay = 1 + shared.random() % longest;
+        let slow = shared.random().is_multiple_of(16);
+        Some(Duration::from_nanos(if slow { delay * 16 } else { delay }))
+    }
+
+    /// A number below `end`, if chance has a part in this simulation.
+    pub(super) fn chance(&self, end: u64) -> Option<u64> {
+        let mut shared = self.lock();
+        (!shared.longest_point.is_zero()).then(|| shared.random() % end)
+    }
+
+    /// Adds a future to a crew.
+    pub(crate) fn spawn(&self, crew: Crew, seed: Seed) {
+        self.lock().seeds.push((crew, seed));
+    }
+}
+
+impl Clock for SimClock {
+    fn now(&self) -> Duration {
+        self.lock().now
+    }
+
+    fn wall(&self) -> Timestamp {
+        let shared = self.lock();
+        shared.epoch.saturating_add(shared.now)
+    }
+
+    fn sleep_until(&self, due: Duration) -> BoxFuture<'static, ()> {
+        Box::pin(Sleep {
+            clock: self.clone(),
+            due,
+            timer: None,
+        })
+    }
+
+    fn point(&self, _: &'static str) -> BoxFuture<'static, ()> {
+        match self.delay() {
+            Some(delay) => self.sleep_until(self.now() + delay),
+            None => Box::pin(yield_once()),
+        }
+    }
+
+    fn random(&self) -> u64 {
+        self.lock().random()
+    }
+}
+
+struct Sleep {
+    clock: SimClock,
+    due: Duration,
+    timer: Option<(Duration, u64)>,
+}
+
+impl Future for Sleep {
+    type Output = ();
+
+    fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<()> {
+        let (replaced, result) = {
+            let clock = self.clock.clone();
+            let mut shared = clock.lock();
+            let replaced = self.timer.take().and_then(|timer| shared.timers.remove(&timer));
+            if shared.now >= self.due {
+                (replaced, Poll::Ready(()))
+            } else {
+                self.timer = Some(shared.add_timer(self.due, Due::Wake(cx.waker().clone())));
+                (replaced, Poll::Pending)
+            }
+        };
+        // Wakers are dropped outside the lock: what they keep alive may use the clock.
+        drop(replaced);
+        result
+    }
+}
+
+impl Drop for Sleep {
+    fn drop(&mut self) {
+        if let Some(timer) = self.timer.take() {
+            let removed = self.clock.lock().timers.remove(&timer);
+            drop(removed);
+        }
+    }
+}
+
+/// Lets others run.
+async fn yield_once() {
+    let mut yielded = false;
+    std::future::poll_fn(|cx| {
+        if std::mem::replace(&mut yielded, true) {
+            return Poll::Ready(());
+        }
+        cx.waker().wake_by_ref();
+        Poll::Pending
+    })
+    .await;
+}
