@@ -43,7 +43,7 @@ pub struct SystemClock {
 
 impl SystemClock {
     /// A clock whose monotonic time begins now.
-    #[allow(
+    #[expect(
         clippy::disallowed_methods,
         reason = "this is the one place where time comes from outside"
     )]
@@ -61,7 +61,7 @@ impl Default for SystemClock {
     }
 }
 
-#[allow(
+#[expect(
     clippy::disallowed_methods,
     reason = "this is the one place where time comes from outside"
 )]

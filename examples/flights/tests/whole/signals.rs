@@ -38,6 +38,7 @@ fn state(state: &Path, args: &[&str]) -> Output {
 }
 
 /// Waits until the program has committed some state, and returns what it has for an aircraft.
+#[expect(clippy::disallowed_methods, reason = "the program runs in real time")]
 fn wait_for_state(directory: &Path, child: &mut Child) {
     let begin = Instant::now();
     loop {
