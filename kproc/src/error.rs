@@ -33,6 +33,20 @@ pub enum ErrorKind {
 ///
 /// It takes every error by `?`, and is therefore not a `std::error::Error` itself.
 ///
+/// ```
+/// use kproc::{Error, Result};
+///
+/// fn cents(price: &str) -> Result<u64> {
+///     let price: f64 = price.parse()?;
+///     if price < 0.0 {
+///         return Err(Error::msg(format_args!("a price cannot be negative, such as {price}")));
+///     }
+///     Ok((price * 100.0).round() as u64)
+/// }
+/// # assert_eq!(cents("1.25").unwrap(), 125);
+/// # assert!(cents("-1").is_err() && cents("much").is_err());
+/// ```
+///
 /// One pointer wide, so that the result of a handler that succeeds is passed in a register.
 pub struct Error(Box<Inner>);
 

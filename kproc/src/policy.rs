@@ -3,6 +3,22 @@
 use std::time::Duration;
 
 /// What happens to a record whose handling fails. Everything that the handler sent and stored is undone first.
+///
+/// Each kind of failure has a setting of its own:
+///
+/// ```
+/// # use kproc::{App, Policy, Retry};
+/// # use std::time::Duration;
+/// let app = App::new("shop").configure(|settings| {
+///     settings.on_deserialization_error = Policy::Skip;
+///     settings.on_processing_error = Policy::Retry(Retry {
+///         attempts: 3,
+///         backoff: Duration::from_millis(50),
+///         ..Retry::default()
+///     });
+/// });
+/// # drop(app);
+/// ```
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 #[non_exhaustive]
 pub enum Policy {

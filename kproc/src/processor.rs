@@ -13,7 +13,32 @@ use crate::{
 
 /// A processor: what it declares, and what it does with records and timers.
 ///
-/// Normally written with [`macro@crate::processor`]; the macros generate nothing that a person could not write.
+/// Normally written with [`macro@crate::processor`]; the macros generate nothing that a person could not write:
+///
+/// ```
+/// use kproc::{Context, Processor, Record, Result, Table, Topic, processor::{Declare, Start, StoreOptions}};
+///
+/// const WORDS: Topic<String, i64> = Topic::new("words");
+///
+/// #[derive(Default)]
+/// struct Totals {
+///     totals: Table<String, i64>,
+/// }
+///
+/// impl Processor for Totals {
+///     fn declare(&mut self, to: &mut dyn Declare) {
+///         to.input(0, &WORDS, Start::Earliest);
+///         to.store("totals", StoreOptions::default(), &mut self.totals);
+///     }
+///
+///     async fn process(&mut self, _: &mut Context<'_>, record: &Record<'_>) -> Result<()> {
+///         if let (Some(word), Some(n)) = record.decode(&WORDS)? {
+///             *self.totals.entry(word)?.or_default() += n;
+///         }
+///         Ok(())
+///     }
+/// }
+/// ```
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is not a processor",
     label = "no handlers known",

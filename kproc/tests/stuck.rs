@@ -86,6 +86,7 @@ fn a_second_signal_ends_at_once() {
     assert_eq!(child.wait().unwrap().code(), Some(130));
 }
 
+#[expect(clippy::disallowed_methods, reason = "the program runs in real time")]
 fn after_the_deadline_it_is_abandoned() {
     let (mut child, mut lines) = start("300ms");
     let begin = Instant::now();

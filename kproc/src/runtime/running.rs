@@ -18,6 +18,16 @@ use super::{drain::Request, error::RunError, lend::Borrower, status::Status, sup
 
 /// A running application.
 ///
+/// ```no_run
+/// # fn start() -> Result<(), kproc::RunError> {
+/// # let app = kproc::App::new("shop");
+/// let running = app.start()?;
+/// println!("{:?}", running.status().state);
+/// running.shutdown(std::time::Duration::from_secs(10));
+/// running.wait_blocking()
+/// # }
+/// ```
+///
 /// The handle can be cloned and used from anywhere, also from inside handlers: its calls only signal, and its
 /// futures may be awaited on any executor. Dropping it changes nothing; the application runs on.
 #[derive(Clone)]
