@@ -9,7 +9,7 @@ use std::{
 use tempfile::TempDir;
 
 use crate::{
-    Clock, Context, Headers, Offset, Partition, Processor, Record, Result, Table, Topic, TopicPartition,
+    Clock, Context, Offset, Partition, Processor, Record, Result, Table, Topic, TopicPartition,
     cluster::{
         Admin, Cluster, Isolation, NewTopic, Reader,
         embedded::{EmbeddedCluster, EmbeddedConnection, EmbeddedOptions},
@@ -339,7 +339,6 @@ pub(super) async fn read_all(reader: &mut dyn Reader, place: TopicPartition) -> 
             .await
             .unwrap();
         while let Some(record) = read.batch.record(0, place.partition) {
-            let _: Headers<'_> = record.headers;
             let key = String::from_utf8(record.key.unwrap().to_vec()).unwrap();
             rows.push((
                 key,
