@@ -1,11 +1,17 @@
 //! Partitions come and go while the application runs.
 
-use std::{collections::BTreeSet, time::Duration};
+use std::{
+    collections::BTreeSet,
+    sync::{Arc, Mutex},
+    time::Duration,
+};
 
 use crate::{
-    Clock,
+    Clock, Context, Processor, Record, Result,
+    processor::{Declare, Start},
     runtime::{RunState, TaskPhase},
     testing::exec::{Crew, Executor},
+    topology::factory,
 };
 
 use super::kit::*;
@@ -156,5 +162,91 @@ fn c14_a_lost_partition_is_dropped_without_a_commit_and_comes_back() {
     for partition in 0..4 {
         let seen: BTreeSet<u64> = world.diary.offsets(partition).into_iter().collect();
         assert_eq!(seen, (0..200).collect(), "partition {partition}");
+    }
+}
+
+/// Notes when its tasks begin and end.
+struct Framed {
+    instance: u64,
+    notes: Notes,
+}
+
+type Notes = Arc<Mutex<Vec<(u64, u32, &'static str)>>>;
+
+impl Framed {
+    fn note(&self, ctx: &Context<'_>, what: &'static str) {
+        self.notes
+            .lock()
+            .unwrap()
+            .push((self.instance, ctx.task().partition.get(), what));
+    }
+}
+
+impl Processor for Framed {
+    fn declare(&mut self, to: &mut dyn Declare) {
+        to.input(0, &WORDS, Start::Earliest);
+    }
+
+    async fn start(&mut self, ctx: &mut Context<'_>) -> Result<()> {
+        self.note(ctx, "start");
+        Ok(())
+    }
+
+    async fn process(&mut self, _: &mut Context<'_>, _: &Record<'_>) -> Result<()> {
+        Ok(())
+    }
+
+    async fn stop(&mut self, ctx: &mut Context<'_>) -> Result<()> {
+        self.note(ctx, "stop");
+        Ok(())
+    }
+}
+
+#[test]
+fn c16_starts_and_stops_are_balanced_and_what_does_not_move_is_left_alone() {
+    let mut world = World::new(Executor::new(3), &[("words", 3)]);
+    let notes = Notes::default();
+    let mut instances = Vec::new();
+    for (instance, slot) in (1..).zip(["a", "b", "c"]) {
+        let (notes, settings) = (notes.clone(), world.settings(slot));
+        let make = move || Framed {
+            instance,
+            notes: notes.clone(),
+        };
+        instances.push(world.start_app(settings, vec![factory(make)]));
+    }
+    world.until("each has one", |_| {
+        instances.iter().all(|instance| tasks(instance).len() == 1)
+    });
+    notes.lock().unwrap().clear();
+    let first = instances.remove(0);
+    assert_eq!(world.stop(&first), Ok(()));
+    world.until("they have all", |_| {
+        instances
+            .iter()
+            .map(|instance| tasks(instance).len())
+            .sum::<usize>()
+            == 3
+    });
+    world.executor.advance(Duration::from_secs(2));
+    let moved = notes.lock().unwrap().clone();
+    let starts = moved.iter().filter(|note| note.2 == "start").count();
+    let stops = moved.iter().filter(|note| note.2 == "stop").count();
+    assert_eq!(starts, stops, "{moved:?}");
+    for instance in &instances {
+        assert_eq!(world.stop(instance), Ok(()));
+    }
+    // Each task of each instance began and ended in turn, and at no time did two instances have the same one.
+    let all = notes.lock().unwrap().clone();
+    for partition in 0..3 {
+        let of: Vec<_> = all.iter().filter(|note| note.1 == partition).collect();
+        let last = of.last().unwrap();
+        assert_eq!(last.2, "stop", "{of:?}");
+        for pair in of.windows(2) {
+            assert!(
+                pair[0].2 != pair[1].2 && (pair[1].2 == "start" || pair[0].0 == pair[1].0),
+                "{of:?}"
+            );
+        }
     }
 }
