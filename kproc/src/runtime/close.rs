@@ -53,6 +53,7 @@ impl Worker {
         let now = self.clock.now();
         let handlers = now + deadline.saturating_sub(now).mul_f64(0.7);
         self.rest(&tasks, handlers).await;
+        let mut stopping = Vec::new();
         for &tenure in &tasks {
             let Some(seat) = self.seats.get(&tenure) else {
                 continue;
@@ -62,9 +63,20 @@ impl Worker {
                     .late(&format!("a handler of task {} was still waiting", tenure.task));
             } else if seat.started && seat.fate == Fate::GoesOn {
                 self.activate(tenure, Activity::Stop);
+                stopping.push(tenure);
             }
         }
         self.rest(&tasks, handlers).await;
+        for tenure in stopping {
+            if self
+                .seats
+                .get(&tenure)
+                .is_some_and(|seat| seat.slot.task.is_none())
+            {
+                self.supervisor
+                    .late(&format!("`#[on_stop]` of task {} was still waiting", tenure.task));
+            }
+        }
         let committing: Vec<Tenure> = tasks
             .iter()
             .copied()

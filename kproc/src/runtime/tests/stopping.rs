@@ -6,8 +6,8 @@ use std::{
 };
 
 use crate::{
-    Clock, Context, Partition, Processor, Record, Result,
-    processor::{Declare, Start},
+    Clock, Context, Partition, Processor, Record, Result, Table,
+    processor::{Declare, Start, StoreOptions},
     runtime::{RunError, RunState, Running},
     testing::{clock::SimClock, exec::Executor},
     topology::factory,
@@ -92,6 +92,45 @@ fn promise_6_a_handler_that_never_ends_is_abandoned_at_the_deadline_and_told() {
     world.drain(&again);
     assert_eq!(world.stop(&again), Ok(()));
     assert_eq!(world.diary.offsets(0), [0]);
+}
+
+/// Counts, and never gets over the end.
+#[derive(Default)]
+struct Clings {
+    totals: Table<String, i64>,
+}
+
+impl Processor for Clings {
+    fn declare(&mut self, to: &mut dyn Declare) {
+        to.input(0, &WORDS, Start::Earliest);
+        to.store("totals", StoreOptions::default(), &mut self.totals);
+    }
+
+    async fn process(&mut self, _: &mut Context<'_>, _: &Record<'_>) -> Result<()> {
+        *self.totals.entry("k")?.or_default() += 1;
+        Ok(())
+    }
+
+    async fn stop(&mut self, _: &mut Context<'_>) -> Result<()> {
+        std::future::pending().await
+    }
+}
+
+#[test]
+fn promise_6_what_never_ends_on_stop_is_abandoned_at_the_deadline_and_told() {
+    let mut world = World::new(Executor::new(1), &[("words", 1)]);
+    world.write("words", 0, "k", 1);
+    let settings = world.settings("a");
+    let instance = world.start_app("a", settings, vec![factory(Clings::default)]);
+    world.drain(&instance);
+    let asked = world.clock().now();
+    instance.running.shutdown(Duration::from_secs(3));
+    let error = world.wait(&instance).unwrap_err();
+    assert!(world.since(asked) <= Duration::from_secs(3));
+    assert!(
+        matches!(&error, RunError::Deadline { what, .. } if what.contains("`#[on_stop]` of task 0_0")),
+        "{error}"
+    );
 }
 
 #[test]
