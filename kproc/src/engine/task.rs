@@ -326,8 +326,16 @@ impl Task {
                 .enumerate()
                 .filter_map(|(number, input)| Some((number, input.next?)))
                 .collect(),
-            metadata: stream_time::encode(self.work.stream_time),
+            ..self.unchanged()
         })
+    }
+
+    /// A commit of nothing but stream time.
+    pub(crate) fn unchanged(&self) -> TaskCommit {
+        TaskCommit {
+            inputs: Vec::new(),
+            metadata: stream_time::encode(self.work.stream_time),
+        }
     }
 
     /// At its next run, the task fires every wall-clock timer once, whether due or not: for the end of a run

@@ -76,7 +76,7 @@ impl Worker {
                 sent.await.ok_or(Fault::Interrupted)?.map_err(Fault::Production)?;
             }
             if commit.is_some() || !passed.is_empty() {
-                let mut commit = commit.unwrap_or_else(|| unchanged(&seat.slot.inputs));
+                let mut commit = commit.unwrap_or_else(|| task.unchanged());
                 commit
                     .inputs
                     .retain(|(number, _)| passed.iter().all(|(other, _)| other != number));
@@ -249,17 +249,6 @@ fn passed(task: &Task, inputs: &[Input], commit: Option<&TaskCommit>) -> Vec<(us
         }
     }
     passed
-}
-
-/// A commit of a task to which nothing has happened since the last one.
-fn unchanged(inputs: &[Input]) -> TaskCommit {
-    let metadata = inputs
-        .iter()
-        .find_map(|input| Some(input.committed.as_ref()?.metadata.clone()));
-    TaskCommit {
-        inputs: Vec::new(),
-        metadata: metadata.unwrap_or_default(),
-    }
 }
 
 /// Waits for a verb while the tasks that are away go on. `None`: the deadline, or that of a stop, came first.
