@@ -121,7 +121,7 @@ fn promise_6_what_never_ends_on_stop_is_abandoned_at_the_deadline_and_told() {
     let mut world = World::new(Executor::new(1), &[("words", 1)]);
     world.write("words", 0, "k", 1);
     let settings = world.settings("a");
-    let instance = world.start_app("a", settings, vec![factory(Clings::default)]);
+    let instance = world.start_app(settings, vec![factory(Clings::default)]);
     world.drain(&instance);
     let asked = world.clock().now();
     instance.running.shutdown(Duration::from_secs(3));

@@ -41,11 +41,11 @@ fn f14_passing_over_what_was_aborted_does_not_forget_stream_time() {
     let mut world = World::new(Executor::new(1), &[("news", 1), ("words", 1)]);
     world.write("words", 0, "k", 100);
     let settings = world.settings("a");
-    let instance = world.start_app("a", settings, vec![factory(Both::default)]);
+    let instance = world.start_app(settings, vec![factory(Both::default)]);
     world.drain(&instance);
     assert_eq!(world.stop(&instance), Ok(()));
     let settings = world.settings("a");
-    let instance = world.start_app("a", settings, vec![factory(Both::default)]);
+    let instance = world.start_app(settings, vec![factory(Both::default)]);
 
     let cluster = world.cluster.connect();
     let options = ProducerOptions {
@@ -148,7 +148,7 @@ fn d19_a_store_that_is_full_stops_the_instance_and_loses_nothing() {
         |world| {
             let mut settings = world.settings("a");
             (settings.store.map_size, settings.store.max_map_size) = (64 << 10, 64 << 10);
-            world.start_with("a", settings, None)
+            world.start_with(settings, None)
         },
         &["count"],
     );
@@ -183,7 +183,7 @@ fn g10_a_stop_does_not_wait_for_a_record_that_is_to_be_tried_again() {
         6 => Err(Error::msg("not now")),
         _ => Ok(()),
     });
-    let instance = world.start_with("a", settings, Some(whim));
+    let instance = world.start_with(settings, Some(whim));
     world.until("some are processed", |world| world.diary.lines().len() == 6);
     world.executor.advance(Duration::from_secs(5));
     let asked = world.clock().now();
