@@ -137,7 +137,7 @@ pub enum OpenError {
     },
     /// The store exists with other types.
     #[error(
-        "store `{store}` in {path} holds {found}, and the program declares {declared}: keep the types, or rename the store, or reset the application"
+        "store `{store}` in {path} holds {found}, and the program declares {declared}: keep the types, or give the store another name (it then begins empty)"
     )]
     Types {
         /// Name of the store.

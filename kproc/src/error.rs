@@ -2,7 +2,7 @@
 //! implements `std::error::Error`, so it fits into anyhow and thiserror. [`Error`] is the catch-all of a
 //! handler, as in anyhow: made from anything by `?`.
 
-use std::fmt;
+use std::{any::Any, fmt};
 
 pub use kproc_store::{
     StoreError,
@@ -174,4 +174,11 @@ impl From<Error> for BoxError {
     fn from(error: Error) -> Self {
         Box::new(Wrapped(error))
     }
+}
+
+/// What a panic says.
+pub(crate) fn panic_message(payload: &(dyn Any + Send)) -> &str {
+    let text = payload.downcast_ref::<&str>().copied();
+    text.or_else(|| payload.downcast_ref::<String>().map(String::as_str))
+        .unwrap_or("no message")
 }

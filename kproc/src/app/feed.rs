@@ -1,6 +1,6 @@
 //! The way into topics for whoever feeds an application: a demonstration, or the command line.
 
-use std::{any::Any, collections::BTreeMap, mem, sync::Arc, thread};
+use std::{collections::BTreeMap, mem, sync::Arc, thread};
 
 use tokio::sync::mpsc;
 
@@ -9,6 +9,7 @@ use crate::{
     Error, Payload, Result, SendError, Timestamp, Topic,
     cluster::{self, Cluster, ClusterErrorKind, NewTopic, ProducerOptions},
     codec::Codec,
+    error::panic_message,
     outbox::{Outbox, RawRecord},
     runtime::block_on,
     topology::Topology,
@@ -197,12 +198,6 @@ pub(crate) async fn write<T: Send + 'static, E: From<Error> + Send + 'static>(
     }
     // The pieces have ended, so the thread has, too, or is about to.
     feeding.join().unwrap_or_else(|panic| {
-        Err(Error::msg(format_args!("feeding panicked: {}", message(&*panic))).into())
+        Err(Error::msg(format_args!("feeding panicked: {}", panic_message(&*panic))).into())
     })
-}
-
-fn message(panic: &(dyn Any + Send)) -> &str {
-    let text = panic.downcast_ref::<&str>().copied();
-    text.or_else(|| panic.downcast_ref::<String>().map(String::as_str))
-        .unwrap_or("no message")
 }

@@ -41,6 +41,13 @@ pub enum ClusterErrorKind {
     Fatal,
 }
 
+impl ClusterErrorKind {
+    /// Whether it may be over soon: what does no harm twice is worth trying again.
+    pub(crate) const fn is_transient(self) -> bool {
+        matches!(self, Self::Retriable | Self::Unknown)
+    }
+}
+
 impl ClusterError {
     /// An error of this kind.
     #[cold]

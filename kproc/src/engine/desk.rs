@@ -18,7 +18,7 @@ use super::inputs::Inputs;
 use crate::{
     clock::BoxFuture,
     context::Workbench,
-    error::{Error, ErrorKind, Result},
+    error::{Error, ErrorKind, Result, panic_message},
     record::Timestamp,
     timer::Timer,
 };
@@ -127,10 +127,5 @@ impl Future for NextTurn<'_> {
 
 #[cold]
 fn panicked(payload: &(dyn Any + Send)) -> Error {
-    let text = payload.downcast_ref::<&str>().copied();
-    let text = text.or_else(|| payload.downcast_ref::<String>().map(String::as_str));
-    Error::new(
-        ErrorKind::Panic,
-        format!("panicked: {}", text.unwrap_or("(with a payload that is no text)")),
-    )
+    Error::new(ErrorKind::Panic, format!("panicked: {}", panic_message(payload)))
 }

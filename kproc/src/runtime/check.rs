@@ -5,7 +5,11 @@ use std::{collections::BTreeMap, sync::Arc};
 
 use tokio::sync::Mutex;
 
-use super::{error::RunError, patience::retried, plan::Plan};
+use super::{
+    error::{BEGIN_ANEW, RunError},
+    patience::retried,
+    plan::Plan,
+};
 use crate::{
     clock::Clock,
     cluster::{Admin, Cluster, ClusterErrorKind, NewTopic, TopicDescription},
@@ -162,7 +166,7 @@ impl Check<'_> {
                 match self.found.get(&topic) {
                     Some(found) => partitions.push((topic, found.partitions)),
                     None => self.faults.push(format!(
-                        "topic `{topic}` does not exist, and is read by {}: make it, for example with `topics --create`",
+                        "topic `{topic}` does not exist, and is read by {}: make it (the command `topics` shows all that are needed)",
                         self.readers(group)
                     )),
                 }
@@ -204,7 +208,7 @@ impl Check<'_> {
     /// Whoever has committed offsets has had changelogs: those that are missing were lost, or are of new stores.
     fn missing(&mut self, missing: &[(&Needed, u32)], begun: &[Arc<str>]) {
         let topology = &self.plan.topology;
-        for (needed, _) in missing {
+        for (needed, count) in missing {
             let inputs = &topology.groups[needed.group].inputs;
             let Some(input) = inputs
                 .iter()
@@ -215,8 +219,8 @@ impl Check<'_> {
             };
             self.faults.push(format!(
                 "changelog `{}` does not exist, though the group `{}` has committed offsets of `{input}`: the state \
-                 would silently be empty. If the store is new, make the topic with `topics --create`; if the topic was \
-                 deleted, `reset` the application",
+                 would silently be empty. If the store is new, make the topic, with {count} partitions and \
+                 `cleanup.policy=compact`; if the topic was deleted, {BEGIN_ANEW}",
                 needed.topic, topology.app
             ));
         }
@@ -229,8 +233,8 @@ impl Check<'_> {
         if found != count {
             self.faults.push(format!(
                 "changelog `{}` of processor `{}` has {found} partitions, and its input `{input}` has {count}: they must \
-                 be equal. If the input was enlarged, or the changelog is left over from an earlier application, `reset` \
-                 the application",
+                 be equal. If the input was enlarged, go on with a new topic of the former number of partitions; if the \
+                 changelog is left over from an earlier application, {BEGIN_ANEW}",
                 needed.topic, self.plan.topology.processors[needed.processor].name
             ));
         }

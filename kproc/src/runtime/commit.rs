@@ -207,13 +207,12 @@ impl Worker {
             );
             match result.await.ok_or(Fault::Interrupted)? {
                 Ok(()) => return Ok(()),
-                Err(error)
-                    if matches!(
-                        error.kind,
-                        ClusterErrorKind::Retriable | ClusterErrorKind::Unknown
-                    ) && self.clock.now() < patience =>
-                {
-                    tracing::warn!(%error, "offsets could not be committed; trying again");
+                Err(error) if error.kind.is_transient() && self.clock.now() < patience => {
+                    let places: Vec<String> = offsets
+                        .iter()
+                        .map(|offset| format!("{} {}", offset.partition, offset.next))
+                        .collect();
+                    tracing::warn!(%error, offsets = places.join(", "), "offsets could not be committed; trying again");
                     let pause = self.clock.sleep_until(self.clock.now() + wait);
                     let pause = beside(
                         &mut self.running,

@@ -14,7 +14,7 @@ use crate::{
 #[non_exhaustive]
 pub enum RunError {
     /// Something about topics must be mended first. Nothing was joined or opened.
-    #[error("cannot start: {}", list(.0))]
+    #[error("cannot start:{}", list(.0))]
     Check(Vec<String>),
     /// A handler failed, and its policy is to stop.
     #[error(transparent)]
@@ -71,6 +71,10 @@ pub enum RunError {
     Stopped,
 }
 
+/// The way out where state and topics do not fit each other any more.
+pub(super) const BEGIN_ANEW: &str = "begin anew: under another application id, or, with all instances stopped, \
+     delete the group's committed offsets, the application's changelogs and its state directories";
+
 /// A handler's failure that has stopped an application.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 #[error("{message}")]
@@ -116,7 +120,7 @@ impl RunError {
 /// One fault as it is, several as a list.
 fn list(faults: &[String]) -> String {
     match faults {
-        [fault] => fault.clone(),
+        [fault] => format!(" {fault}"),
         faults => format!("\n  - {}", faults.join("\n  - ")),
     }
 }

@@ -11,7 +11,7 @@ use super::{
     slot::Tenure,
     worker::{Worker, new_producer},
 };
-use crate::cluster::{ClusterError, ClusterErrorKind};
+use crate::cluster::ClusterError;
 
 /// Why a commit did not come about.
 pub(super) enum Fault {
@@ -50,10 +50,7 @@ impl Worker {
     /// Records could not be written. It is not known whose: all that have sent any fall back.
     pub(super) fn production_fails(&mut self, tasks: &[Tenure], error: &ClusterError) {
         self.renew_producer();
-        if !matches!(
-            error.kind,
-            ClusterErrorKind::Retriable | ClusterErrorKind::Unknown
-        ) {
+        if !error.kind.is_transient() {
             self.supervisor
                 .fail(RunError::cluster("cannot write what the application sent", error));
             let sent: Vec<Tenure> = self
@@ -66,9 +63,9 @@ impl Worker {
             self.void(tasks);
             return;
         }
-        tracing::warn!(%error, "records were not written; their tasks go back to the last commit");
         for (tenure, seat) in &mut self.seats {
             if seat.fate != Fate::Void && (seat.sent || tasks.contains(tenure)) {
+                tracing::warn!(task = %tenure.task, %error, "records were not written; the task goes back to its last commit");
                 seat.fate = Fate::FallsBack;
                 seat.slot.falls += 1;
                 if seat.slot.falls > MOST_FALLS {

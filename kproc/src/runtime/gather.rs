@@ -3,7 +3,7 @@
 use std::{collections::BTreeMap, sync::Arc};
 
 use super::{
-    error::RunError,
+    error::{BEGIN_ANEW, RunError},
     plan::Plan,
     slot::{Input, Slot, Tenure},
 };
@@ -131,7 +131,7 @@ impl Tasks {
         Err(RunError::Check(vec![format!(
             "topic `{}` had {checked} partitions when the application started, and has more now ({partition} was \
              assigned): state and topics that are read with it do not have them, and keys now go to other partitions. \
-             `reset` the application, or go on with a new topic of the former number of partitions",
+             Go on with a new topic of the former number of partitions, or {BEGIN_ANEW}",
             partition.topic
         )]))
     }

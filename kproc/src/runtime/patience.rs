@@ -2,15 +2,14 @@
 
 use std::{future::Future, time::Duration};
 
-use crate::{
-    clock::Clock,
-    cluster::{ClusterErrorKind, Result},
-};
+use crate::{clock::Clock, cluster::Result};
 
 const FIRST_WAIT: Duration = Duration::from_millis(50);
 const LONGEST_WAIT: Duration = Duration::from_secs(2);
 
 /// Calls `verb` until it succeeds or fails for good, or for this long. Each wait is longer than the one before.
+///
+/// For questions, and for requests that do no harm twice: an answer that was lost is asked for again.
 pub(super) async fn retried<T, F: Future<Output = Result<T>>>(
     clock: &dyn Clock,
     patience: Duration,
@@ -20,7 +19,7 @@ pub(super) async fn retried<T, F: Future<Output = Result<T>>>(
     let mut wait = FIRST_WAIT;
     loop {
         match verb().await {
-            Err(error) if may_help(error.kind) && clock.now() < end => {
+            Err(error) if error.kind.is_transient() && clock.now() < end => {
                 tracing::debug!(%error, "the cluster is asked again");
                 clock.sleep_until((clock.now() + wait).min(end)).await;
                 wait = (wait * 2).min(LONGEST_WAIT);
@@ -28,9 +27,4 @@ pub(super) async fn retried<T, F: Future<Output = Result<T>>>(
             result => return result,
         }
     }
-}
-
-/// For questions, and for requests that do no harm twice: an answer that was lost is one to ask for again.
-fn may_help(kind: ClusterErrorKind) -> bool {
-    matches!(kind, ClusterErrorKind::Retriable | ClusterErrorKind::Unknown)
 }

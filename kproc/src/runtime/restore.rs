@@ -10,7 +10,7 @@ use std::{path::PathBuf, sync::Arc, time::Duration};
 use kproc_store::{CommitPoint, Condition, Environment, Opened};
 
 use super::{
-    error::RunError,
+    error::{BEGIN_ANEW, RunError},
     patience::retried,
     plan::Plan,
     slot::{Changelog, Kept, Slot, Tenure},
@@ -176,7 +176,7 @@ impl Restore {
                         reason: format!(
                             "the group has no committed offset any more, and the state is not that of the last commit \
                              (offset {next}): processing would begin anew and count twice. Set the group's offset, or \
-                             `reset` the application"
+                             {BEGIN_ANEW}"
                         ),
                     });
                 }
@@ -353,12 +353,7 @@ impl Changelogs<'_> {
                     at = from.0;
                     continue;
                 }
-                Err(error)
-                    if matches!(
-                        error.kind,
-                        ClusterErrorKind::Retriable | ClusterErrorKind::Unknown
-                    ) && clock.now() < heard + patience =>
-                {
+                Err(error) if error.kind.is_transient() && clock.now() < heard + patience => {
                     clock.sleep_until(clock.now() + READ_WAIT).await;
                     continue;
                 }
@@ -432,8 +427,8 @@ impl Changelogs<'_> {
                 self.processor,
                 format!(
                     "store `{store}` is at offset {next} of its changelog {}, which ends at {}: the topic was deleted, or \
-                     made again, or has lost records. `reset` the application, or remove {} to go on with what the \
-                     changelog still has",
+                     made again, or has lost records. To go on with what the changelog still has, remove {}; or else \
+                     {BEGIN_ANEW}",
                     changelog.partition,
                     ends.latest,
                     self.restore.directory(self.processor, self.task).display()

@@ -1,6 +1,6 @@
 //! A failure is never silent: whatever fails ends up here, in the log, in the status, and in `wait()`.
 
-use std::{any::Any, future::Future, panic::AssertUnwindSafe, sync::Arc, time::Duration};
+use std::{future::Future, panic::AssertUnwindSafe, sync::Arc, time::Duration};
 
 use futures_util::FutureExt;
 
@@ -8,7 +8,7 @@ use super::{
     error::RunError,
     status::{Board, Stop},
 };
-use crate::clock::Clock;
+use crate::{clock::Clock, error::panic_message};
 
 /// What each part of an instance has at hand to say that something failed.
 #[derive(Clone)]
@@ -59,7 +59,7 @@ impl Supervisor {
             Ok(Err(error)) => error,
             Err(panic) => RunError::Panic {
                 part: part.to_owned(),
-                message: message(&*panic),
+                message: panic_message(&*panic).to_owned(),
             },
         };
         self.fail(error);
@@ -86,11 +86,4 @@ pub(super) async fn sleep_until(clock: &dyn Clock, due: Option<Duration>) {
         Some(due) => clock.sleep_until(due).await,
         None => std::future::pending().await,
     }
-}
-
-/// What a panic says.
-pub(super) fn message(panic: &(dyn Any + Send)) -> String {
-    let text = panic.downcast_ref::<&str>().map(|text| (*text).to_owned());
-    text.or_else(|| panic.downcast_ref::<String>().cloned())
-        .unwrap_or_else(|| "no message".to_owned())
 }

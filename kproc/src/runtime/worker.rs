@@ -29,12 +29,13 @@ use super::{
     seat::{Activity, Fate, Known, Rested, Seat, Uncommitted},
     slot::{Slot, Tenure, Token},
     status::{Board, TaskPhase},
-    supervisor::{Supervisor, message, sleep_until},
+    supervisor::{Supervisor, sleep_until},
 };
 use crate::{
     clock::{BoxFuture, Clock},
     cluster::{Cluster, Group, Producer, ProducerOptions},
     engine::{Attached, Failure, Next, Pause, Task},
+    error::panic_message,
     topology::Topology,
 };
 
@@ -211,7 +212,7 @@ impl Worker {
             let part = format!("task {}: making its processors", tenure.task);
             Err(RunError::Panic {
                 part,
-                message: message(&*panic),
+                message: panic_message(&*panic).to_owned(),
             })
         });
         let task = match task {

@@ -45,14 +45,14 @@ fn c01_c02_c05_all_faults_are_told_at_once_and_nothing_is_joined() {
     let text = error.to_string();
     let faults = faults(Err(error));
     assert_eq!(faults.len(), 2, "{faults:#?}");
-    assert!(text.starts_with("cannot start: \n  - "), "{text}");
+    assert!(text.starts_with("cannot start:\n  - "), "{text}");
     assert!(faults[0].contains("`left` has 8, `right` has 4"), "{faults:#?}");
     for part in [
         CHANGELOG,
         "`count`",
         "has 3 partitions",
         "input `words` has 4",
-        "`reset`",
+        "begin anew",
     ] {
         assert!(faults[1].contains(part), "{part}: {faults:#?}");
     }
