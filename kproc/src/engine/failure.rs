@@ -56,18 +56,26 @@ impl Failure {
 
 impl fmt::Display for Failure {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "processor `{}`", self.processor)?;
-        match &self.phase {
-            Phase::Start => write!(f, ", on start")?,
-            Phase::Record(partition, offset) => write!(f, ", record {partition} offset {offset}")?,
-            Phase::Timer(firing) => match firing.timer {
-                Timer::Every(number) => write!(f, ", timer {number}")?,
-                Timer::Scheduled(_) => write!(f, ", scheduled timer")?,
+        write!(
+            f,
+            "processor `{}`, {}: {}",
+            self.processor, self.phase, self.error
+        )
+    }
+}
+
+impl fmt::Display for Phase {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Start => f.write_str("on start"),
+            Self::Record(partition, offset) => write!(f, "record {partition} offset {offset}"),
+            Self::Timer(firing) => match firing.timer {
+                Timer::Every(number) => write!(f, "timer {number}"),
+                Timer::Scheduled(_) => f.write_str("scheduled timer"),
             },
-            Phase::StreamTime(_) => write!(f, ", advance of stream time")?,
-            Phase::Stop => write!(f, ", on stop")?,
+            Self::StreamTime(_) => f.write_str("advance of stream time"),
+            Self::Stop => f.write_str("on stop"),
         }
-        write!(f, ": {}", self.error)
     }
 }
 

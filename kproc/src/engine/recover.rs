@@ -1,5 +1,7 @@
 //! After a turn has failed: undo it, and do what the policy says.
 
+use std::time::Duration;
+
 use kproc_store::StoreError;
 
 use super::{
@@ -16,7 +18,7 @@ enum Verdict {
     Stop,
     Skip,
     /// For the time with this number.
-    Again(u32, std::time::Duration),
+    Again(u32, Duration),
 }
 
 impl Task {
@@ -103,7 +105,7 @@ impl Task {
                 "record skipped: it could not be processed"
             );
         } else {
-            tracing::warn!(%processor, ?phase, %error, "failure skipped");
+            tracing::warn!(%processor, %phase, %error, "failure skipped");
         }
         if failure.kind() == ErrorKind::Panic {
             if let Phase::Record(at, offset) = &failure.phase {
@@ -129,7 +131,7 @@ impl Task {
         what: What,
         failure: Failure,
         attempt: u32,
-        wait: std::time::Duration,
+        wait: Duration,
     ) -> Result<(), Failure> {
         let Failure {
             processor,
@@ -137,7 +139,7 @@ impl Task {
             error,
             ..
         } = &failure;
-        tracing::warn!(%processor, ?phase, %error, attempt, ?wait, "failed, to be tried again");
+        tracing::warn!(%processor, %phase, %error, attempt, ?wait, "failed, to be tried again");
         self.counters.retried += 1;
         self.carry.worked(phase);
         self.carry.retrying.push(Retrying {

@@ -188,7 +188,7 @@ impl Restore {
                 input.committed = Some(saved);
                 continue;
             }
-            match self.start(task, number) {
+            match self.plan.topology.groups[task.group].starts[number] {
                 Start::Earliest => input.queue.seek(SeekTo::Earliest),
                 Start::Latest => {
                     // Resolved and committed now: else what comes until the first commit would be missed by a
@@ -256,24 +256,6 @@ impl Restore {
             Ok(reader.watermarks(partition.clone()).await?.stable)
         })
         .await
-    }
-
-    /// Where an input begins: at the earliest place that one of its processors asks for.
-    fn start(&self, task: TaskId, input: usize) -> Start {
-        let topology = &self.plan.topology;
-        let group = &topology.groups[task.group];
-        let name = &group.inputs[input].name;
-        let mut starts = group
-            .processors
-            .iter()
-            .flat_map(|processor| &topology.processors[*processor].inputs)
-            .filter(|input| input.topic.name == *name)
-            .map(|input| input.start);
-        if starts.any(|start| start == Start::Earliest) {
-            Start::Earliest
-        } else {
-            Start::Latest
-        }
     }
 }
 
