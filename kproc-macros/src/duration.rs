@@ -10,6 +10,7 @@
 //!
 //! There is one way to write each, in lower case and without spaces. Months and years have no fixed length.
 
+/// Settings of kproc have the same ones: its `tests/units_of_time.rs` holds the two tables together.
 const UNITS: [(&str, u64); 5] = [
     ("ms", 1),
     ("s", 1_000),

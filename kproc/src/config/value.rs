@@ -125,7 +125,7 @@ impl Value for Duration {
     }
 }
 
-/// Units of time and their milliseconds, ascending.
+/// Units of time and their milliseconds, ascending. `#[every]` has the same ones (see `tests/units_of_time.rs`).
 const UNITS: [(&str, u64); 5] = [
     ("ms", 1),
     ("s", 1_000),
