@@ -226,6 +226,93 @@ fn stores_that_change_places_are_told_and_nothing_is_lost() -> Result<()> {
     is_told(SWAP)
 }
 
+/// Fails with guards of two stores alive, one of which has no changelog.
+#[processor]
+#[derive(Default)]
+struct Guards {
+    #[state]
+    kept: Table<String, i64>,
+    #[state(changelog = false)]
+    local: Table<String, i64>,
+}
+
+#[processor]
+impl Guards {
+    #[on_message(IN)]
+    fn add(&mut self, ctx: &mut Context<'_>, key: &str, n: i64) -> Result<()> {
+        let mut kept = self.kept.entry(key)?.or_default();
+        let mut local = self.local.entry(key)?.or_default();
+        *kept += n;
+        *local += n;
+        ctx.send(&OUT, key, &*kept)?;
+        ctx.commit();
+        assert!(n != 13, "unlucky");
+        if n == 14 {
+            return Err(kproc::Error::msg("worse"));
+        }
+        Ok(())
+    }
+}
+
+#[test]
+fn b09_guards_that_are_alive_when_a_handler_fails_write_nothing() -> Result<()> {
+    let app = App::new("test").processor::<Guards>().configure(|settings| {
+        settings.on_panic = Policy::Skip;
+        settings.on_processing_error = Policy::Skip;
+    });
+    let mut driver = TestDriver::builder(app).start()?;
+    let numbers = [1, 13, 2, 14, 3, 13, 4];
+    for n in numbers {
+        driver.send(&IN, "plum", &n)?;
+    }
+    for n in numbers {
+        driver.message(&IN, "plum", &n).enqueue()?;
+    }
+    driver.commit()?;
+    let sent: Vec<i64> = driver.receive_all(&OUT)?.into_iter().map(|(_, n)| n).collect();
+    assert_eq!(sent, [1, 3, 6, 10, 11, 13, 16, 20]);
+    for _ in 0..2 {
+        let guards = driver.processor::<Guards>();
+        let totals = (guards.kept.get("plum")?, guards.local.get("plum")?);
+        assert_eq!(totals, (Some(20), Some(20)));
+        driver.restart()?;
+    }
+    Ok(())
+}
+
+/// Stores values of the size it is told.
+#[processor]
+#[derive(Default)]
+struct Sizes {
+    #[state]
+    values: Table<String, String>,
+}
+
+#[processor]
+impl Sizes {
+    #[on_message(IN)]
+    fn put(&mut self, key: &str, size: i64) -> Result<()> {
+        self.values.put(key, &"x".repeat(size.try_into()?))?;
+        Ok(())
+    }
+}
+
+#[test]
+fn b20_what_a_store_takes_its_changelog_takes_too() -> Result<()> {
+    let app = App::new("test").processor::<Sizes>();
+    let app = app.configure(|settings| settings.on_processing_error = Policy::Skip);
+    let mut driver = TestDriver::builder(app).start()?;
+    let longest = "k".repeat(511);
+    let largest = 1023 << 10;
+    for size in [largest, largest + 1] {
+        driver.send(&IN, &longest, &size)?;
+        driver.commit()?;
+        let values = &driver.processor::<Sizes>().values;
+        assert_eq!(values.get(&longest)?.map(str::len), Some(1023 << 10));
+    }
+    Ok(())
+}
+
 /// Both its record and its timer fail.
 #[processor]
 #[derive(Default)]

@@ -20,7 +20,8 @@ pub struct EnvironmentOptions {
     /// Keep a CRC32C with every value and check it when the value is read. Decided when the environment is
     /// made; later it stays as it is.
     pub checksum: bool,
-    /// The largest encoded value, in bytes: what the changelog accepts. At most 2 GiB.
+    /// The largest encoded value, in bytes: what the changelog accepts, together with the longest key and what
+    /// Kafka adds to each record. By default that is 1 MiB, Kafka's own limit, less 1 KiB. At most 2 GiB.
     pub max_value_bytes: usize,
     /// Older than this, a changelog may have dropped tombstones that the state has not seen: rebuild.
     pub tombstone_retention: Duration,
@@ -35,7 +36,7 @@ impl Default for EnvironmentOptions {
             sync: false,
             temporary: false,
             checksum: false,
-            max_value_bytes: 1 << 20,
+            max_value_bytes: (1 << 20) - (1 << 10),
             tombstone_retention: Duration::from_secs(24 * 3600),
         }
     }

@@ -29,7 +29,7 @@ use crate::{
 /// wrote it are committed; what a failed record wrote is taken back.
 ///
 /// Keys and values are encoded when they are passed in, and decoded when they come out. A key has 1 to 511
-/// bytes when encoded: an empty string is not a key. How large a value may be is a setting, 1 MiB by default. A call
+/// bytes when encoded: an empty string is not a key. How large a value may be is a setting, 1023 KiB by default. A call
 /// that returns an error has changed nothing.
 pub struct Table<K, V> {
     buffer: Option<Box<Buffer>>,
