@@ -1,11 +1,11 @@
 //! Two instances come and go at random suspensions while records are written, over hundreds of seeds, checked
 //! against what must have been counted.
 
-use std::{collections::BTreeMap, time::Duration};
+use std::{collections::BTreeMap, sync::Arc, time::Duration};
 
 use super::kit::*;
 use crate::{
-    Clock,
+    Clock, Policy, Record, Retry,
     testing::exec::{Crew, Executor},
 };
 
@@ -21,9 +21,39 @@ const STEP: usize = 17;
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Fates {
     CleanStops,
+    /// Also handlers that panic, and are tried again.
+    CleanStopsAndPanics,
     CleanStopsAndCrashes,
     /// Also networks that are cut for a while.
     Anything,
+}
+
+impl Fates {
+    /// Whether instances end in good order only.
+    fn are_clean(self) -> bool {
+        matches!(self, Self::CleanStops | Self::CleanStopsAndPanics)
+    }
+
+    fn start(self, world: &mut World, slot: &str) -> Instance {
+        if self != Self::CleanStopsAndPanics {
+            return world.start(slot);
+        }
+        let mut settings = world.settings(slot);
+        settings.task.policies.panic = Policy::Retry(Retry {
+            attempts: 100,
+            backoff: Duration::from_millis(1),
+            ..Retry::default()
+        });
+        let clock = world.clock();
+        let whim = move |_: &Record<'_>| {
+            if clock.random().is_multiple_of(8) {
+                // As a panic, without a word.
+                std::panic::resume_unwind(Box::new("no luck"));
+            }
+            Ok(())
+        };
+        world.start_with(settings, Some(Arc::new(whim)))
+    }
 }
 
 /// What is left of a history.
@@ -71,10 +101,10 @@ fn history(seed: u64, fates: Fates, traced: bool) -> Traces {
         let slot = ["a", "b"][(clock.random() % 2) as usize];
         match up.get(slot) {
             None => {
-                let instance = world.start(slot);
+                let instance = fates.start(&mut world, slot);
                 up.insert(slot, instance);
             }
-            Some(instance) if fates == Fates::CleanStops || clock.random().is_multiple_of(3) => {
+            Some(instance) if fates.are_clean() || clock.random().is_multiple_of(3) => {
                 instance.running.shutdown(Duration::from_secs(20));
             }
             // Cut off, for longer than its session or not, and back, believing what it believed.
@@ -95,7 +125,7 @@ fn history(seed: u64, fates: Fates, traced: bool) -> Traces {
     for (_, instance) in std::mem::take(&mut up) {
         assert_eq!(world.stop(&instance), Ok(()), "seed {seed}");
     }
-    let (a, b) = (world.start("a"), world.start("b"));
+    let (a, b) = (fates.start(&mut world, "a"), fates.start(&mut world, "b"));
     world.drain(&a);
     assert_eq!(world.stop(&b), Ok(()), "seed {seed}");
     assert_eq!(world.stop(&a), Ok(()), "seed {seed}");
@@ -138,17 +168,28 @@ fn seeds(count: u64) -> std::ops::Range<u64> {
 #[test]
 fn g07_g08_c13_with_clean_stops_every_record_is_processed_once_and_in_order() {
     for seed in seeds(150) {
-        let traces = history(seed, Fates::CleanStops, false);
-        for partition in 0..PARTITIONS {
-            let all: Vec<u64> = (0..EACH).collect();
-            assert_eq!(
-                offsets(&traces, partition),
-                all,
-                "seed {seed}, partition {partition}"
-            );
-        }
-        assert_eq!(traces.counts, expected(), "seed {seed}");
+        assert_each_once_and_in_order(seed, &history(seed, Fates::CleanStops, false));
     }
+}
+
+/// What was done before a panic is committed, so nothing is done twice because of one.
+#[test]
+fn b09_f08_with_panics_every_record_is_still_processed_once_and_in_order() {
+    for seed in seeds(60) {
+        assert_each_once_and_in_order(seed, &history(seed, Fates::CleanStopsAndPanics, false));
+    }
+}
+
+fn assert_each_once_and_in_order(seed: u64, traces: &Traces) {
+    for partition in 0..PARTITIONS {
+        let all: Vec<u64> = (0..EACH).collect();
+        assert_eq!(
+            offsets(traces, partition),
+            all,
+            "seed {seed}, partition {partition}"
+        );
+    }
+    assert_eq!(traces.counts, expected(), "seed {seed}");
 }
 
 #[test]
