@@ -10,8 +10,7 @@ use std::{
     convert::Infallible,
     future::{Future, poll_fn},
     panic::{AssertUnwindSafe, catch_unwind},
-    pin::Pin,
-    task::{Context, Poll},
+    task::Poll,
 };
 
 use super::inputs::Inputs;
@@ -23,15 +22,12 @@ use crate::{
     timer::Timer,
 };
 
-/// What a unit is to do. The rest of what it needs to know lies on the desk: small things in cells of their own
-/// are much cheaper to hand over than one large thing that is copied.
+/// What a unit is to do. The rest of what it needs to know is in the [`Papers`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Turn {
-    /// Nothing.
-    Wait,
-    /// The record at the head of [`Desk::input`].
+    /// The record at the head of [`Papers::input`].
     Record,
-    /// [`Desk::firing`] fires.
+    /// [`Papers::firing`] fires.
     Timer,
     /// Stream time has advanced.
     StreamTime,
@@ -39,18 +35,25 @@ pub(super) enum Turn {
     Stop,
 }
 
+/// What lies on the desk: all of it is the unit's whose turn it is, or else the stretch's.
+pub(super) struct Papers<'t> {
+    pub(super) inputs: &'t mut Inputs,
+    pub(super) work: &'t mut Workbench,
+    /// Where the present record is from.
+    pub(super) input: usize,
+    /// The number by which the processor whose turn it is knows that input.
+    pub(super) number: usize,
+    /// The timer that fires, and the time of its clock.
+    pub(super) firing: Option<(Timer, Timestamp)>,
+}
+
 /// Where the units of a task take turns.
 pub(crate) struct Desk<'t> {
-    pub(super) inputs: RefCell<&'t mut Inputs>,
-    pub(super) work: RefCell<&'t mut Workbench>,
-    /// Where the present record is from.
-    pub(super) input: Cell<usize>,
-    /// The number by which the processor whose turn it is knows that input.
-    pub(super) number: Cell<usize>,
-    /// The timer that fires.
-    pub(super) firing: Cell<Option<(Timer, Timestamp)>>,
-    turn: Cell<Turn>,
-    result: Cell<Option<Result<()>>>,
+    pub(super) papers: RefCell<Papers<'t>>,
+    /// The present turn, until it is finished.
+    turn: Cell<Option<Turn>>,
+    /// What the turn that has finished failed with.
+    error: Cell<Option<Error>>,
     /// Whether a handler has waited since this was last looked at.
     waited: Cell<bool>,
 }
@@ -58,27 +61,32 @@ pub(crate) struct Desk<'t> {
 impl<'t> Desk<'t> {
     pub(super) fn new(inputs: &'t mut Inputs, work: &'t mut Workbench) -> Self {
         Self {
-            inputs: RefCell::new(inputs),
-            work: RefCell::new(work),
-            input: Cell::new(0),
-            number: Cell::new(0),
-            firing: Cell::new(None),
-            turn: Cell::new(Turn::Wait),
-            result: Cell::new(None),
+            papers: RefCell::new(Papers {
+                inputs,
+                work,
+                input: 0,
+                number: 0,
+                firing: None,
+            }),
+            turn: Cell::new(None),
+            error: Cell::new(None),
             waited: Cell::new(false),
         }
     }
 
-    /// A unit waits for its turn.
+    /// A unit waits for its turn. Nobody is to be woken: whoever gives a turn polls.
     #[inline]
-    pub(super) fn next_turn(&self) -> NextTurn<'_> {
-        NextTurn(&self.turn)
+    pub(super) fn next_turn(&self) -> impl Future<Output = Turn> {
+        poll_fn(|_| self.turn.get().map_or(Poll::Pending, Poll::Ready))
     }
 
     /// A unit has finished its turn.
     #[inline]
     pub(super) fn finish(&self, result: Result<()>) {
-        self.result.set(Some(result));
+        self.turn.set(None);
+        if let Err(error) = result {
+            self.error.set(Some(error));
+        }
     }
 
     /// Whether a handler has waited since the last call.
@@ -90,38 +98,25 @@ impl<'t> Desk<'t> {
     /// Gives a unit a turn, and waits until it has finished. A panic comes back as an error of that kind; the
     /// unit cannot be given another turn then.
     #[inline]
-    pub(super) async fn give(&self, unit: &mut BoxFuture<'_, Infallible>, turn: Turn) -> Result<()> {
-        self.turn.set(turn);
+    pub(super) fn give(
+        &self,
+        unit: &mut BoxFuture<'_, Infallible>,
+        turn: Turn,
+    ) -> impl Future<Output = Result<()>> {
+        self.turn.set(Some(turn));
         poll_fn(
             |cx| match catch_unwind(AssertUnwindSafe(|| unit.as_mut().poll(cx))) {
                 Ok(Poll::Ready(never)) => match never {},
+                Ok(Poll::Pending) if self.turn.get().is_none() => {
+                    Poll::Ready(self.error.take().map_or(Ok(()), Err))
+                }
                 Ok(Poll::Pending) => {
-                    if let Some(result) = self.result.take() {
-                        return Poll::Ready(result);
-                    }
                     self.waited.set(true);
                     Poll::Pending
                 }
                 Err(payload) => Poll::Ready(Err(panicked(&*payload))),
             },
         )
-        .await
-    }
-}
-
-/// Resolves once a turn lies on the desk.
-pub(super) struct NextTurn<'d>(&'d Cell<Turn>);
-
-impl Future for NextTurn<'_> {
-    type Output = Turn;
-
-    #[inline]
-    fn poll(self: Pin<&mut Self>, _: &mut Context<'_>) -> Poll<Turn> {
-        // Nobody is to be woken: whoever lays down a turn polls.
-        match self.0.replace(Turn::Wait) {
-            Turn::Wait => Poll::Pending,
-            turn => Poll::Ready(turn),
-        }
     }
 }
 

@@ -81,8 +81,8 @@ impl fmt::Display for Phase {
 
 /// Says that a record was passed over which no processor has seen this time.
 pub(super) fn report_passed_over(input: &Input, partition: Partition) {
-    if let Some(head) = input.head() {
-        tracing::warn!(topic = %input.topic, %partition, offset = %head.offset, "record passed over");
+    if let Some(offset) = input.offset() {
+        tracing::warn!(topic = %input.topic, %partition, %offset, "record passed over");
     }
 }
 

@@ -21,18 +21,15 @@ pub(super) struct Input {
     pub(super) topic: Arc<str>,
     pub(super) readers: Vec<Reader>,
     batch: Batch,
-    /// The record at the batch's cursor.
-    head: Option<Head>,
     /// The place after the last record that was done.
     pub(super) next: Option<Offset>,
     /// Whether there are records which have not come yet; unknown counts as yes.
     more: bool,
 }
 
-/// The next record of an input.
+/// The timestamp of an input's next record.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Head {
-    pub(super) offset: Offset,
     /// Not negative.
     pub(super) timestamp: Option<Timestamp>,
     /// The timestamp, unless it is too far ahead of wall time: what decides the order of records, and what
@@ -66,7 +63,6 @@ impl Inputs {
                 topic: topic.name.clone(),
                 readers: readers.collect(),
                 batch: Batch::default(),
-                head: None,
                 next: None,
                 more: true,
             }
@@ -88,9 +84,7 @@ impl Inputs {
     }
 
     pub(super) fn feed(&mut self, input: usize, batch: Batch) {
-        let input = &mut self.list[input];
-        input.batch.append(batch);
-        input.look(self.horizon);
+        self.list[input].batch.append(batch);
     }
 
     /// How many records wait in an input.
@@ -101,9 +95,6 @@ impl Inputs {
     /// Records with later timestamps are too far ahead.
     pub(super) fn set_horizon(&mut self, horizon: Timestamp) {
         self.horizon = Some(horizon);
-        for input in &mut self.list {
-            input.look(self.horizon);
-        }
     }
 
     pub(super) fn known(&mut self, input: usize, position: Option<Offset>, end: Option<Offset>) {
@@ -118,7 +109,7 @@ impl Inputs {
     #[inline]
     pub(super) fn choose(&mut self, now: Duration) -> Option<usize> {
         if let [only] = &self.list[..] {
-            return only.head.is_some().then_some(0);
+            return only.has_record().then_some(0);
         }
         self.choose_among(now)
     }
@@ -127,7 +118,7 @@ impl Inputs {
         let mut best: Option<(Option<Timestamp>, usize)> = None;
         let (mut waits, mut idles) = (false, false);
         for (number, input) in self.list.iter().enumerate() {
-            match input.head {
+            match input.head(self.horizon) {
                 // `None` is less than any timestamp.
                 Some(head) if best.is_none_or(|best| head.order < best.0) => {
                     best = Some((head.order, number));
@@ -151,49 +142,68 @@ impl Inputs {
 
     /// When the wait for an idle input ends, if there is one.
     pub(super) fn idle_until(&self) -> Option<Duration> {
-        let waiting = self.list.iter().any(|input| input.head.is_some())
-            && self.list.iter().all(|input| input.head.is_some() || !input.more);
+        let waiting = self.list.iter().any(Input::has_record)
+            && self.list.iter().all(|input| input.has_record() || !input.more);
         let since = self.idle_since.filter(|_| waiting)?;
         Some(since.saturating_add(self.max_idle))
+    }
+
+    /// The timestamp of an input's next record.
+    #[inline]
+    pub(super) fn head(&self, input: usize) -> Option<Head> {
+        self.list[input].head(self.horizon)
     }
 
     /// The input's next record is done.
     #[inline]
     pub(super) fn done(&mut self, input: usize) {
         let input = &mut self.list[input];
-        if let Some(head) = input.head {
-            input.next = Some(head.offset.next());
+        if let Some(offset) = input.offset() {
+            input.next = Some(offset.next());
             input.batch.advance();
-            input.look(self.horizon);
         }
     }
 }
 
 impl Input {
-    /// What is known of the next record.
+    /// Whether a record waits.
     #[inline]
-    pub(super) fn head(&self) -> Option<&Head> {
-        self.head.as_ref()
+    fn has_record(&self) -> bool {
+        self.batch.remaining() > 0
     }
 
-    /// The next record, as the reader that knows the input by this number sees it.
+    /// Where the next record is.
+    #[inline]
+    pub(super) fn offset(&self) -> Option<Offset> {
+        self.batch.head().map(|(offset, _)| offset)
+    }
+
+    #[inline]
+    fn head(&self, horizon: Option<Timestamp>) -> Option<Head> {
+        let (_, timestamp) = self.batch.head()?;
+        let timestamp = not_negative(timestamp);
+        let order = timestamp.filter(|timestamp| horizon.is_none_or(|horizon| *timestamp <= horizon));
+        Some(Head { timestamp, order })
+    }
+
+    /// The next record, as the reader that knows the input by this number sees it. Its timestamp is not
+    /// negative; if it has none, it is the one that it is `given`.
     // Returned by value into its place: a copy made of it at once would stall.
     #[inline(always)]
     #[expect(clippy::inline_always, reason = "measured")]
-    pub(super) fn record(&self, number: usize, partition: Partition) -> Option<Record<'_>> {
-        self.batch.record(number, partition)
+    pub(super) fn record(
+        &self,
+        number: usize,
+        partition: Partition,
+        given: Option<Timestamp>,
+    ) -> Option<Record<'_>> {
+        let mut record = self.batch.record(number, partition)?;
+        record.timestamp = not_negative(record.timestamp).or(given);
+        Some(record)
     }
+}
 
-    #[inline]
-    fn look(&mut self, horizon: Option<Timestamp>) {
-        self.head = self.batch.head().map(|(offset, timestamp)| {
-            let timestamp = timestamp.filter(|timestamp| *timestamp >= Timestamp::EPOCH);
-            let order = timestamp.filter(|timestamp| horizon.is_none_or(|horizon| *timestamp <= horizon));
-            Head {
-                offset,
-                timestamp,
-                order,
-            }
-        });
-    }
+#[inline]
+fn not_negative(timestamp: Option<Timestamp>) -> Option<Timestamp> {
+    timestamp.filter(|timestamp| *timestamp >= Timestamp::EPOCH)
 }

@@ -6,7 +6,7 @@ use kproc_store::Marks;
 
 use super::{
     Counters, Fired, Pause, Rest,
-    desk::{Desk, Turn},
+    desk::{Desk, Papers, Turn},
     failure::{Carry, Phase, report_passed_over},
     inputs::{Inputs, Reader},
     settings::TaskSettings,
@@ -74,8 +74,9 @@ pub(super) struct Stretch<'s, 't> {
     /// The present turn: what it is, and how things were before.
     what: What,
     before: Before,
-    /// The present reader of the present record, and how many it has.
-    reader: Reader,
+    /// The unit whose turn it is.
+    unit: usize,
+    /// How many readers of the present record have not had it yet.
     readers: usize,
     /// Whether the present record has moved stream time.
     advances: bool,
@@ -133,8 +134,8 @@ impl What {
             Self::Record(input) | Self::NoTimestamp(input) => {
                 let input = inputs.get(input);
                 let at = TopicPartition::new(input.topic.clone(), partition);
-                let head = input.head();
-                head.map_or(Phase::StreamTime(unit), |head| Phase::Record(at, head.offset))
+                let offset = input.offset();
+                offset.map_or(Phase::StreamTime(unit), |offset| Phase::Record(at, offset))
             }
         }
     }
@@ -170,15 +171,15 @@ impl Before {
 impl<'s, 't> Stretch<'s, 't> {
     pub(super) fn new(desk: &'s Desk<'t>, units: &'s mut [Box<dyn AnyUnit>], tools: Tools<'s>) -> Self {
         let seats = units.iter_mut().map(|unit| unit.take_turns(desk)).collect();
-        let hears = desk.work.borrow().units.iter().any(|unit| unit.hears_stream_time);
+        let work = &desk.papers.borrow().work;
         Self {
-            before: Before::now(&desk.work.borrow()),
+            before: Before::now(work),
             what: What::Start,
-            reader: Reader { unit: 0, number: 0 },
+            unit: 0,
             readers: 0,
             advances: false,
             unsettled: false,
-            hears,
+            hears: work.units.iter().any(|unit| unit.hears_stream_time),
             desk,
             seats,
             tools,
@@ -188,7 +189,7 @@ impl<'s, 't> Stretch<'s, 't> {
     /// Lets every unit start, or stop.
     pub(super) async fn all(mut self, turn: Turn, what: What) -> Result<(), Box<Broken>> {
         for unit in 0..self.seats.len() {
-            let now = self.desk.work.borrow().wall_time;
+            let now = self.desk.papers.borrow().work.wall_time;
             self.other(unit, turn, what, Some(now)).await?;
         }
         Ok(())
@@ -211,11 +212,12 @@ impl<'s, 't> Stretch<'s, 't> {
                 Taken::PassedOver => continue,
                 Taken::Nothing => return Ok(End::Pause(Pause::Starved)),
             }
-            self.turn(self.reader.unit, Turn::Record).await?;
-            for reader in 1..self.readers {
-                self.reader = self.desk.inputs.borrow().get(self.desk.input.get()).readers[reader];
-                self.desk.number.set(self.reader.number);
-                self.turn(self.reader.unit, Turn::Record).await?;
+            loop {
+                let given = self.desk.give(&mut self.seats[self.unit], Turn::Record).await;
+                self.check(given)?;
+                if !self.next_reader() {
+                    break;
+                }
             }
             let end = self.put_down(room);
             if self.unsettled {
@@ -229,55 +231,60 @@ impl<'s, 't> Stretch<'s, 't> {
     }
 
     /// Takes up the next record, for its first reader.
-    // It looks at everything at once, and each cell is borrowed once: that is what a record costs most.
     #[inline]
     fn take_up(&mut self) -> Result<Taken, Box<Broken>> {
-        let input = {
-            let mut inputs = self.desk.inputs.borrow_mut();
-            let chosen = self.tools.plan.input.or_else(|| inputs.choose(self.tools.now));
-            let Some(input) = chosen else {
-                return Ok(Taken::Nothing);
-            };
-            let chosen = inputs.get(input);
-            let (Some(head), Some(&reader)) = (chosen.head(), chosen.readers.first()) else {
-                return Ok(Taken::Nothing);
-            };
-            self.reader = reader;
-            self.readers = chosen.readers.len();
-            self.what = What::Record(input);
-            self.desk.input.set(input);
-            self.desk.number.set(reader.number);
-            let mut work = self.desk.work.borrow_mut();
-            self.tools.marks.begin();
-            work.timers.mark();
-            self.before = Before::now(&work);
-            work.timestamp = head.timestamp;
-            if head.order > work.stream_time {
-                work.stream_time = head.order;
-                self.advances = true;
-            } else {
-                self.advances = false;
-                if head.order != work.stream_time {
-                    self.tools.counters.count_out_of_place(head);
-                }
-            }
-            if head.timestamp.is_some() && self.tools.carry.skipped.is_empty() {
-                return Ok(Taken::Record);
-            }
-            input
+        let desk = self.desk;
+        let papers = &mut *desk.papers.borrow_mut();
+        let again = self.tools.plan.input;
+        let Some(input) = again.or_else(|| papers.inputs.choose(self.tools.now)) else {
+            return Ok(Taken::Nothing);
         };
-        self.take_up_odd(input)
+        let readers = &papers.inputs.get(input).readers[..];
+        let (Some(head), [reader, others @ ..]) = (papers.inputs.head(input), readers) else {
+            return Ok(Taken::Nothing);
+        };
+        self.readers = others.len();
+        (papers.input, papers.number) = (input, reader.number);
+        let work = &mut *papers.work;
+        self.begin(reader.unit, What::Record(input), work);
+        work.timestamp = head.timestamp;
+        self.advances = head.order > work.stream_time;
+        if self.advances {
+            work.stream_time = head.order;
+        } else if head.order != work.stream_time {
+            self.tools.counters.count_out_of_place(&head);
+        }
+        let is_odd = head.timestamp.is_none() || !self.tools.carry.skipped.is_empty();
+        if is_odd {
+            return self.take_up_odd(papers);
+        }
+        Ok(Taken::Record)
+    }
+
+    /// Hands the present record on to its next reader, if there is one more.
+    #[inline]
+    fn next_reader(&mut self) -> bool {
+        let Some(left) = self.readers.checked_sub(1) else {
+            return false;
+        };
+        self.readers = left;
+        let papers = &mut *self.desk.papers.borrow_mut();
+        let readers = &papers.inputs.get(papers.input).readers;
+        let Reader { unit, number } = readers[readers.len() - 1 - left];
+        (self.unit, papers.work.unit, papers.number) = (unit, unit, number);
+        true
     }
 
     /// A record that may have to be passed over, or that has no timestamp.
     #[cold]
-    fn take_up_odd(&mut self, input: usize) -> Result<Taken, Box<Broken>> {
-        let desk = self.desk;
-        if self.is_skipped(input) {
-            self.pass_over(input);
+    fn take_up_odd(&mut self, papers: &mut Papers<'_>) -> Result<Taken, Box<Broken>> {
+        let input = papers.inputs.get(papers.input);
+        let place = input.offset().map(|offset| (input.topic.clone(), offset));
+        if place.is_some_and(|place| self.tools.carry.skipped.contains(&place)) {
+            self.pass_over(papers);
             return Ok(Taken::PassedOver);
         }
-        let mut work = desk.work.borrow_mut();
+        let work = &mut *papers.work;
         if work.timestamp.is_some() {
             return Ok(Taken::Record);
         }
@@ -291,8 +298,7 @@ impl<'s, 't> Stretch<'s, 't> {
                 Ok(Taken::Record)
             }
             MissingTimestamp::Skip => {
-                drop(work);
-                self.pass_over(input);
+                self.pass_over(papers);
                 Ok(Taken::PassedOver)
             }
             MissingTimestamp::Fail => {
@@ -301,8 +307,8 @@ impl<'s, 't> Stretch<'s, 't> {
                     "the record has no timestamp; to pass over such records, or to give them one, \
                      set `missing_timestamp` to `skip`, `stream_time` or `wall_clock`",
                 );
-                self.what = What::NoTimestamp(input);
-                Err(self.broken(self.reader.unit, Some(error)))
+                self.what = What::NoTimestamp(papers.input);
+                Err(self.broken(Some(error)))
             }
         }
     }
@@ -311,13 +317,14 @@ impl<'s, 't> Stretch<'s, 't> {
     #[inline]
     fn put_down(&mut self, room: usize) -> Option<End> {
         if !self.tools.carry.retrying.is_empty() {
-            self.has_worked(self.reader.unit);
+            self.has_worked();
         }
-        self.desk.inputs.borrow_mut().done(self.desk.input.get());
         self.tools.plan.input = None;
         *self.tools.touched = true;
         self.tools.counters.records += 1;
-        let work = self.desk.work.borrow();
+        let papers = &mut *self.desk.papers.borrow_mut();
+        papers.inputs.done(papers.input);
+        let work = &*papers.work;
         if self.advances {
             if self.hears {
                 self.tools.plan.unheard = 0;
@@ -347,7 +354,7 @@ impl<'s, 't> Stretch<'s, 't> {
             let unit = self.tools.plan.unheard;
             self.tools.plan.unheard += 1;
             let now = {
-                let work = self.desk.work.borrow();
+                let work = &self.desk.papers.borrow().work;
                 if !work.units[unit].hears_stream_time {
                     continue;
                 }
@@ -364,26 +371,30 @@ impl<'s, 't> Stretch<'s, 't> {
     /// Whether a timer that is to fire still exists. If it was due again meanwhile, it is not any more: were it to
     /// fire once for each of its periods, one that takes long to fail would leave no time for records.
     fn take_up_firing(&self, firing: Firing) -> bool {
-        let mut work = self.desk.work.borrow_mut();
+        let work = &mut *self.desk.papers.borrow_mut().work;
         let now = work.time(firing.clock);
         work.timers.take_up(firing, now)
     }
 
     /// A timer that is due by its own clock.
     fn next_due(&self) -> Option<Firing> {
-        let mut work = self.desk.work.borrow_mut();
+        let work = &mut *self.desk.papers.borrow_mut().work;
         let (stream_time, wall_time) = (work.stream_time, work.wall_time);
         let by_stream = stream_time.and_then(|now| work.timers.next_due(TimerClock::Stream, now));
         by_stream.or_else(|| work.timers.next_due(TimerClock::Wall, wall_time))
     }
 
     async fn fire(&mut self, firing: Firing) -> Result<(), Box<Broken>> {
-        let now = self.desk.work.borrow().time(firing.clock);
-        self.desk.firing.set(Some((firing.timer, now)));
+        let now = {
+            let mut papers = self.desk.papers.borrow_mut();
+            let now = papers.work.time(firing.clock);
+            papers.firing = Some((firing.timer, now));
+            now
+        };
         self.other(firing.unit, Turn::Timer, What::Timer(firing), Some(now))
             .await?;
         if let Some(log) = &self.tools.settings.fired {
-            let work = self.desk.work.borrow();
+            let work = &self.desk.papers.borrow().work;
             log.add(Fired {
                 processor: work.units[firing.unit].name.clone(),
                 partition: work.task.partition,
@@ -403,34 +414,37 @@ impl<'s, 't> Stretch<'s, 't> {
         what: What,
         timestamp: Option<Timestamp>,
     ) -> Result<(), Box<Broken>> {
-        self.begin(what);
-        self.desk.work.borrow_mut().timestamp = timestamp;
-        self.turn(unit, turn).await?;
-        if !self.tools.carry.retrying.is_empty() {
-            self.has_worked(unit);
+        {
+            let work = &mut *self.desk.papers.borrow_mut().work;
+            self.begin(unit, what, work);
+            work.timestamp = timestamp;
         }
-        let work = self.desk.work.borrow();
+        let given = self.desk.give(&mut self.seats[unit], turn).await;
+        self.check(given)?;
+        if !self.tools.carry.retrying.is_empty() {
+            self.has_worked();
+        }
+        let work = &self.desk.papers.borrow().work;
         *self.tools.touched |= work.outbox.len() != self.before.outbox.rows || work.commit_requested;
         Ok(())
     }
 
-    /// What happens from here on can be undone.
+    /// It is this unit's turn. What happens from here on can be undone.
     #[inline]
-    fn begin(&mut self, what: What) {
-        self.what = what;
+    fn begin(&mut self, unit: usize, what: What, work: &mut Workbench) {
         self.tools.marks.begin();
-        let mut work = self.desk.work.borrow_mut();
         work.timers.mark();
-        self.before = Before::now(&work);
+        self.before = Before::now(work);
+        self.what = what;
+        (self.unit, work.unit) = (unit, unit);
     }
 
+    /// Whether the turn has worked.
     #[inline]
-    async fn turn(&mut self, unit: usize, turn: Turn) -> Result<(), Box<Broken>> {
-        self.desk.work.borrow_mut().unit = unit;
-        match self.desk.give(&mut self.seats[unit], turn).await {
+    fn check(&self, given: Result<(), Error>) -> Result<(), Box<Broken>> {
+        match given {
             Ok(()) if !self.tools.marks.failed() => Ok(()),
-            Ok(()) => Err(self.broken(unit, None)),
-            Err(error) => Err(self.broken(unit, Some(error))),
+            given => Err(self.broken(given.err())),
         }
     }
 
@@ -439,8 +453,10 @@ impl<'s, 't> Stretch<'s, 't> {
         clippy::unnecessary_box_returns,
         reason = "a result that is one pointer wide costs a record less"
     )]
-    fn broken(&self, unit: usize, error: Option<Error>) -> Box<Broken> {
-        let Self { what, before, .. } = *self;
+    fn broken(&self, error: Option<Error>) -> Box<Broken> {
+        let Self {
+            unit, what, before, ..
+        } = *self;
         Box::new(Broken {
             unit,
             what,
@@ -451,32 +467,17 @@ impl<'s, 't> Stretch<'s, 't> {
 
     /// If this was tried again, it has worked.
     #[cold]
-    fn has_worked(&mut self, unit: usize) {
-        let inputs = self.desk.inputs.borrow();
-        let partition = self.desk.work.borrow().task.partition;
-        self.tools
-            .carry
-            .worked(&self.what.phase(unit, &inputs, partition));
+    fn has_worked(&mut self) {
+        let Papers { inputs, work, .. } = &*self.desk.papers.borrow();
+        let phase = self.what.phase(self.unit, inputs, work.task.partition);
+        self.tools.carry.worked(&phase);
     }
 
     #[cold]
-    fn is_skipped(&self, input: usize) -> bool {
-        let inputs = self.desk.inputs.borrow();
-        let input = inputs.get(input);
-        input.head().is_some_and(|head| {
-            self.tools
-                .carry
-                .skipped
-                .contains(&(input.topic.clone(), head.offset))
-        })
-    }
-
-    #[cold]
-    fn pass_over(&mut self, input: usize) {
-        self.before.restore(&mut self.desk.work.borrow_mut());
-        let mut inputs = self.desk.inputs.borrow_mut();
-        report_passed_over(inputs.get(input), self.desk.work.borrow().task.partition);
-        inputs.done(input);
+    fn pass_over(&mut self, papers: &mut Papers<'_>) {
+        self.before.restore(papers.work);
+        report_passed_over(papers.inputs.get(papers.input), papers.work.task.partition);
+        papers.inputs.done(papers.input);
         *self.tools.touched = true;
         self.tools.counters.skipped += 1;
     }

@@ -9,7 +9,6 @@ use crate::{
     Context, Processor,
     clock::BoxFuture,
     context::Place,
-    error::Result,
     processor::{Declare, InputSpec, OutputSpec, StoreOptions, TimerSpec},
 };
 
@@ -55,53 +54,49 @@ impl<P: Processor> AnyUnit for Unit<P> {
     }
 
     fn take_turns<'a>(&'a mut self, desk: &'a Desk<'_>) -> BoxFuture<'a, Infallible> {
-        Box::pin(async move {
-            loop {
-                let turn = desk.next_turn().await;
-                let result = self.take(turn, desk).await;
-                desk.finish(result);
-            }
-        })
+        Box::pin(self.turns(desk))
     }
 }
 
 impl<P: Processor> Unit<P> {
-    #[inline]
     #[expect(
         clippy::await_holding_refcell_ref,
-        reason = "the desk belongs to the unit whose turn it is until it says that it has finished"
+        reason = "what lies on the desk is the unit's whose turn it is until it says that it has finished"
     )]
-    async fn take(&mut self, turn: Turn, desk: &Desk<'_>) -> Result<()> {
-        let mut work = desk.work.borrow_mut();
-        let work = &mut **work;
-        match turn {
-            Turn::Record => {
-                let inputs = desk.inputs.borrow();
-                let input = inputs.get(desk.input.get());
-                let Some(mut record) = input.record(desk.number.get(), work.task.partition) else {
-                    return Ok(());
-                };
-                record.timestamp = work.timestamp;
-                let place = Place {
-                    record: &record,
-                    topic: &input.topic,
-                };
-                self.processor
-                    .process(&mut Context::new(work, Some(place)), &record)
-                    .await
-            }
-            Turn::Timer => {
-                let Some((timer, now)) = desk.firing.get() else {
-                    return Ok(());
-                };
-                self.processor
-                    .punctuate(&mut Context::new(work, None), timer, now)
-                    .await
-            }
-            Turn::StreamTime => self.processor.stream_time(&mut Context::new(work, None)).await,
-            Turn::Start => self.processor.start(&mut Context::new(work, None)).await,
-            Turn::Stop => self.processor.stop(&mut Context::new(work, None)).await,
-            Turn::Wait => Ok(()),
+    async fn turns(&mut self, desk: &Desk<'_>) -> Infallible {
+        let processor = &mut self.processor;
+        loop {
+            let turn = desk.next_turn().await;
+            let papers = &mut *desk.papers.borrow_mut();
+            let work = &mut *papers.work;
+            let result = match turn {
+                Turn::Record => {
+                    let input = papers.inputs.get(papers.input);
+                    let (partition, given) = (work.task.partition, work.timestamp);
+                    if let Some(record) = input.record(papers.number, partition, given) {
+                        let place = Place {
+                            record: &record,
+                            topic: &input.topic,
+                        };
+                        let mut ctx = Context::new(work, Some(place));
+                        processor.process(&mut ctx, &record).await
+                    } else {
+                        Ok(())
+                    }
+                }
+                Turn::Timer => {
+                    if let Some((timer, now)) = papers.firing {
+                        let mut ctx = Context::new(work, None);
+                        processor.punctuate(&mut ctx, timer, now).await
+                    } else {
+                        Ok(())
+                    }
+                }
+                Turn::StreamTime => processor.stream_time(&mut Context::new(work, None)).await,
+                Turn::Start => processor.start(&mut Context::new(work, None)).await,
+                Turn::Stop => processor.stop(&mut Context::new(work, None)).await,
+            };
+            desk.finish(result);
         }
     }
 }
