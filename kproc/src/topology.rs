@@ -1,6 +1,9 @@
 //! The application's processors, checked and grouped: what reads, writes and keeps what.
 //!
 //! Built once, before anything is joined or opened. Every mistake that can be seen here is reported, all at once.
+//!
+//! What may be here: what processors declare, and what follows from it. How they are made and run is the engine's
+//! business, what the cluster has is the runtime's.
 
 mod check;
 mod declared;
@@ -12,22 +15,12 @@ use std::{borrow::Cow, collections::BTreeMap, fmt, sync::Arc};
 use kproc_store::{StoreSpec, StoreText};
 
 use crate::{
-    Processor,
-    engine::{AnyUnit, unit},
     outbox::Bindings,
     processor::{InputSpec, OutputSpec, Start, StoreOptions, TimerSpec},
     topic::AnyTopic,
 };
 
-/// Makes a processor, ready to become part of a task.
-pub(crate) type Factory = Arc<dyn Fn() -> Box<dyn AnyUnit> + Send + Sync>;
-
-/// A processor to be part of an application.
-pub(crate) fn factory<P: Processor>(make: impl Fn() -> P + Send + Sync + 'static) -> Factory {
-    Arc::new(move || unit(make()))
-}
-
-/// One processor of the application.
+/// What one processor of the application has declared.
 #[derive(Clone)]
 pub(crate) struct ProcessorSpec {
     /// The name that its changelogs and state directories have.
@@ -46,8 +39,6 @@ pub(crate) struct ProcessorSpec {
     pub(crate) scheduled: bool,
     /// Whether it wants to hear of advances of stream time.
     pub(crate) hears_stream_time: bool,
-    /// Makes new instances.
-    pub(crate) factory: Factory,
 }
 
 /// Processors that share inputs, directly or through others: together they make one task per partition.
@@ -97,10 +88,9 @@ impl Topology {
     /// Checks and groups processors. `bindings`: names in the cluster by names in the program.
     pub(crate) fn build(
         app: &str,
-        processors: Vec<Factory>,
+        processors: Vec<ProcessorSpec>,
         bindings: BTreeMap<Arc<str>, Arc<str>>,
     ) -> Result<Self, TopologyError> {
-        let processors: Vec<_> = processors.into_iter().map(declared::read).collect();
         let topology = Self {
             app: Arc::from(app),
             groups: group(&processors),

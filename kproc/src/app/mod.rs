@@ -22,8 +22,8 @@ use crate::{
     clock::SystemClock,
     cluster::Cluster,
     config::Settings,
+    engine::{Factory, factory},
     runtime::{self, RunError, Running, Spawner, Threads},
-    topology::{Factory, factory},
 };
 
 /// An application: processors under one id.
@@ -143,7 +143,7 @@ impl App {
         let clock = Arc::new(SystemClock::new());
         let threads: Arc<dyn Spawner> = Arc::new(Threads);
         runtime::start(
-            plan(topology, &self.settings, directory),
+            plan(topology, self.factories.into(), &self.settings, directory),
             cluster,
             clock,
             &threads,

@@ -5,7 +5,7 @@ use std::{path::PathBuf, sync::Arc};
 use super::App;
 use crate::{
     config::{Processing, Settings},
-    engine::TaskSettings,
+    engine::{Factory, TaskSettings, declared},
     policy::Policies,
     runtime::{self, Plan, RunError},
     topology::Topology,
@@ -18,7 +18,7 @@ impl App {
             .topics
             .iter()
             .map(|(name, bound)| (name.as_str().into(), bound.as_str().into()));
-        let built = Topology::build(&self.id, self.factories.clone(), bindings.collect());
+        let built = Topology::build(&self.id, declared(&self.factories), bindings.collect());
         let mut mistakes = Vec::new();
         if settings.processing == Processing::ExactlyOnce {
             mistakes.push(
@@ -36,7 +36,12 @@ impl App {
 }
 
 /// What the runtime is to run, with state in this directory.
-pub(crate) fn plan(topology: Arc<Topology>, settings: &Settings, state_dir: PathBuf) -> Plan {
+pub(crate) fn plan(
+    topology: Arc<Topology>,
+    factories: Arc<[Factory]>,
+    settings: &Settings,
+    state_dir: PathBuf,
+) -> Plan {
     let mut run = runtime::Settings::new(state_dir);
     run.threads = settings.threads;
     run.commit_interval = settings.commit_interval;
@@ -57,6 +62,7 @@ pub(crate) fn plan(topology: Arc<Topology>, settings: &Settings, state_dir: Path
     };
     Plan {
         topology,
+        factories,
         settings: run,
     }
 }

@@ -54,7 +54,7 @@ pub(crate) fn run(mut app: App, settings: &Settings, args: &RunArgs) -> Result<(
     let executor = tokio::runtime::Builder::new_current_thread().enable_all().build();
     let executor = executor.map_err(|error| Failure::run(format!("cannot start: {error}")))?;
     executor.block_on(async {
-        let mut plan = plan(topology, settings, state_dir);
+        let mut plan = plan(topology, app.factories.into(), settings, state_dir);
         // State that is gone at the end need not reach the disk.
         plan.settings.store.temporary = settings.state_dir.is_none();
         let mut session = Session::new(plan, settings.partitions, args.quiet)?;

@@ -7,6 +7,7 @@
 //! What may be here: merging, dispatch, timers, policies, marks. What may not: waiting for anything but a
 //! handler, files, topics' partitions, threads.
 //!
+//! - `factory`: how processors are made, and asked what they declare
 //! - `task`: what a task is made of, and what is asked of it from outside
 //! - `inputs`: which record is next
 //! - `stretch`, `desk`, `unit`: the loop, and how processors take turns in it
@@ -15,6 +16,7 @@
 
 mod counters;
 mod desk;
+mod factory;
 mod failure;
 mod fired;
 mod inputs;
@@ -36,12 +38,12 @@ use std::sync::{
 use kproc_store::Buffer;
 
 pub(crate) use counters::Counters;
+pub(crate) use factory::{Factory, declared, factory};
 pub(crate) use failure::{Carry, Failure, Next, Phase, Retrying};
 pub use fired::Fired;
 pub(crate) use fired::FiredLog;
 pub(crate) use settings::TaskSettings;
 pub(crate) use task::Task;
-pub(crate) use unit::{AnyUnit, unit};
 
 use crate::record::Offset;
 

@@ -15,13 +15,13 @@ use std::{
 use kproc_store::{Environment, EnvironmentOptions};
 use tempfile::TempDir;
 
-use super::{Attached, Carry, Failure, Pause, Rest, Task, TaskSettings};
+use super::{Attached, Carry, Factory, Failure, Pause, Rest, Task, TaskSettings, declared, factory};
 use crate::{
     Processor,
     batch::{Batch, Segment, SegmentRow},
     clock::{BoxFuture, Clock},
     record::{Offset, Partition, Record, Timestamp, encode_header},
-    topology::{Factory, Topology, factory},
+    topology::{ProcessorSpec, Topology},
 };
 
 /// A record to be fed.
@@ -88,6 +88,8 @@ pub struct Rig {
     pub(crate) topology: Arc<Topology>,
     pub(crate) task: Task,
     #[cfg(test)]
+    pub(crate) factories: Vec<Factory>,
+    #[cfg(test)]
     pub(crate) settings: TaskSettings,
     pub(crate) clock: HandClock,
     pub(crate) rest: Rest,
@@ -138,10 +140,11 @@ impl Rig {
     /// A task of these processors, which share inputs; not started.
     #[cfg_attr(not(test), expect(clippy::needless_pass_by_value, reason = "tests keep them"))]
     pub(crate) fn of(factories: Vec<Factory>, settings: TaskSettings) -> Self {
-        let topology = Topology::build("app", factories, [].into()).unwrap_or_else(|error| panic!("{error}"));
+        let topology = Topology::build("app", declared(&factories), [].into());
+        let topology = topology.unwrap_or_else(|error| panic!("{error}"));
         let topology = Arc::new(topology);
         let directory = TempDir::new().expect("a temporary directory");
-        let open = |processor: &crate::topology::ProcessorSpec| {
+        let open = |processor: &ProcessorSpec| {
             let specs: Vec<_> = processor.stores.iter().map(|store| store.0.clone()).collect();
             let options = EnvironmentOptions {
                 map_size: 16 << 20,
@@ -156,10 +159,12 @@ impl Rig {
         };
         let environments = topology.processors.iter().map(open).collect();
         let inputs = topology.groups[0].inputs.len();
-        let task = Task::new(&topology, 0, PARTITION, &settings, Carry::default());
+        let task = Task::new(&topology, &factories, 0, PARTITION, &settings, Carry::default());
         let mut rig = Self {
             topology,
             task,
+            #[cfg(test)]
+            factories,
             #[cfg(test)]
             settings,
             clock: HandClock::default(),

@@ -5,7 +5,7 @@ use std::{any::Any, sync::Arc, time::Duration};
 use kproc_store::Marks;
 
 use super::{
-    Attached, Carry, Counters, Failure, Pause, Rest, TaskCommit, TaskSettings,
+    Attached, Carry, Counters, Factory, Failure, Pause, Rest, TaskCommit, TaskSettings,
     desk::{Desk, Turn},
     inputs::Inputs,
     stream_time,
@@ -53,11 +53,13 @@ pub(crate) struct Task {
 }
 
 impl Task {
-    /// A task of the topology's group with this number, its stores not open yet: [`Task::attach`] every one,
+    /// A task of the topology's group with this number, its processors made by their `factories` and its stores not open
+    /// yet: [`Task::attach`] every one,
     /// [`Task::restore_time`], then [`Task::start`]. `carry` is the default, or after a fall-back what
     /// [`Task::take_carry`] gave.
     pub(crate) fn new(
         topology: &Arc<Topology>,
+        factories: &[Factory],
         group: usize,
         partition: Partition,
         settings: &TaskSettings,
@@ -79,7 +81,8 @@ impl Task {
                 }
             }
         }
-        let units: Vec<_> = specs().map(|spec| (spec.factory)()).collect();
+        let processors = group.processors.iter();
+        let units: Vec<_> = processors.map(|processor| factories[*processor]()).collect();
         let mut plan = Plan::nothing(units.len());
         plan.again(&carry);
         let work = Workbench {

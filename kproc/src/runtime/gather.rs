@@ -171,9 +171,10 @@ mod tests {
     use crate::{
         Batch, Offset, Partition, Processor, Record, Result, Table, Topic,
         cluster::{Queue, SeekTo},
+        engine::{declared, factory},
         processor::{Declare, Start, StoreOptions},
         runtime::Settings,
-        topology::{Topology, factory},
+        topology::Topology,
     };
 
     const LEFT: Topic<String, i64> = Topic::new("left");
@@ -222,10 +223,11 @@ mod tests {
 
     fn tasks() -> Tasks {
         let factories = vec![factory(Join::default), factory(|| Pass)];
-        let topology = Arc::new(Topology::build("app", factories, BTreeMap::new()).unwrap());
+        let topology = Arc::new(Topology::build("app", declared(&factories), BTreeMap::new()).unwrap());
         Tasks::new(
             &Plan {
                 topology,
+                factories: factories.into(),
                 settings: Settings::new("unused"),
             },
             vec![4, 4],

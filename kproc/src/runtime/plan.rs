@@ -4,13 +4,18 @@ use std::{path::PathBuf, sync::Arc, time::Duration};
 
 use kproc_store::EnvironmentOptions;
 
-use crate::{engine::TaskSettings, topology::Topology};
+use crate::{
+    engine::{Factory, TaskSettings},
+    topology::Topology,
+};
 
 /// An application, ready to be started.
 #[derive(Clone)]
 pub(crate) struct Plan {
     /// What it consists of.
     pub(crate) topology: Arc<Topology>,
+    /// What makes its processors, in the topology's order.
+    pub(crate) factories: Arc<[Factory]>,
     /// How it is run.
     pub(crate) settings: Settings,
 }

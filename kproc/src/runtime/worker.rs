@@ -253,6 +253,7 @@ impl Worker {
         let carry = std::mem::take(&mut slot.carry);
         let mut task = Task::new(
             &self.plan.topology,
+            &self.plan.factories,
             id.group,
             id.partition,
             &self.plan.settings.task,

@@ -117,6 +117,7 @@ impl TestDriver {
         }
         let mut plan = plan(
             self.topology.clone(),
+            self.app.factories.as_slice().into(),
             &self.app.settings,
             self.state_dir.path().to_owned(),
         );

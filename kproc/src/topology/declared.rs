@@ -1,29 +1,29 @@
-//! Asks a processor what it reads, keeps and is woken for.
+//! Writes down what a processor reads, keeps and is woken for.
 
 use std::borrow::Cow;
 
 use kproc_store::Store;
 
-use super::{Factory, ProcessorSpec};
+use super::ProcessorSpec;
 use crate::processor::{Declare, InputSpec, OutputSpec, StoreOptions, TimerSpec};
 
-/// Makes a processor, and writes down what it declares.
-pub(super) fn read(factory: Factory) -> ProcessorSpec {
-    let mut unit = factory();
-    let mut spec = ProcessorSpec {
-        name: unit.name(),
-        inputs: Vec::new(),
-        outputs: Vec::new(),
-        timers: Vec::new(),
-        stores: Vec::new(),
-        texts: Vec::new(),
-        scheduled: false,
-        hears_stream_time: false,
-        factory,
-    };
-    unit.declare(&mut spec);
-    spec.inputs.sort_by_key(|input| input.number);
-    spec
+impl ProcessorSpec {
+    /// Writes down what the processor of this name declares.
+    pub(crate) fn read(name: Cow<'static, str>, declare: impl FnOnce(&mut dyn Declare)) -> Self {
+        let mut spec = Self {
+            name,
+            inputs: Vec::new(),
+            outputs: Vec::new(),
+            timers: Vec::new(),
+            stores: Vec::new(),
+            texts: Vec::new(),
+            scheduled: false,
+            hears_stream_time: false,
+        };
+        declare(&mut spec);
+        spec.inputs.sort_by_key(|input| input.number);
+        spec
+    }
 }
 
 impl Declare for ProcessorSpec {

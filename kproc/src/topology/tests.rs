@@ -3,7 +3,11 @@
 use std::{borrow::Cow, collections::BTreeMap, sync::Arc, time::Duration};
 
 use super::*;
-use crate::{Context, Record, Result, Table, TimerClock, Topic, processor::Declare};
+use crate::{
+    Context, Processor, Record, Result, Table, TimerClock, Topic,
+    engine::{Factory, declared, factory},
+    processor::Declare,
+};
 
 type Says = fn(&mut dyn Declare, &mut Table<String, i64>);
 
@@ -49,8 +53,16 @@ fn keep(to: &mut dyn Declare, name: &'static str, table: &mut Table<String, i64>
     to.store(name, StoreOptions::default(), table);
 }
 
-fn mistakes(app: &str, processors: Vec<Factory>) -> Vec<String> {
-    Topology::build(app, processors, BTreeMap::new())
+fn build(
+    app: &str,
+    processors: &[Factory],
+    bindings: BTreeMap<Arc<str>, Arc<str>>,
+) -> Result<Topology, TopologyError> {
+    Topology::build(app, declared(processors), bindings)
+}
+
+fn mistakes(app: &str, processors: &[Factory]) -> Vec<String> {
+    build(app, processors, BTreeMap::new())
         .err()
         .expect("it is refused")
         .mistakes
@@ -58,9 +70,9 @@ fn mistakes(app: &str, processors: Vec<Factory>) -> Vec<String> {
 
 #[test]
 fn processors_that_share_inputs_directly_or_through_others_are_one_group() {
-    let topology = Topology::build(
+    let topology = build(
         "app",
-        vec![
+        &[
             declares::<0>(|to, _| to.input(0, &A, Start::Latest)),
             declares::<1>(|to, _| to.input(0, &B, Start::Earliest)),
             declares::<2>(|to, _| {
@@ -99,9 +111,9 @@ fn processors_that_share_inputs_directly_or_through_others_are_one_group() {
     assert_eq!(numbers, [3, 7]);
 
     // One that reads from two groups joins them.
-    let topology = Topology::build(
+    let topology = build(
         "app",
-        vec![
+        &[
             declares::<0>(|to, _| to.input(0, &A, Start::Earliest)),
             declares::<1>(|to, _| to.input(0, &B, Start::Earliest)),
             declares::<2>(|to, _| {
@@ -123,7 +135,7 @@ fn changelogs_and_bound_topics_are_named() {
         to.input(0, &A, Start::Earliest);
         keep(to, "t", table);
     });
-    let topology = Topology::build("app", vec![one], bindings).unwrap();
+    let topology = build("app", &[one], bindings).unwrap();
     assert_eq!(&*topology.changelog(0, 0), "app-one-t-changelog");
     assert_eq!((&*topology.bound("a"), &*topology.bound("b")), ("prod.a", "b"));
 }
@@ -147,7 +159,7 @@ fn every_mistake_is_told_at_once_with_a_way_out() {
             to.output(&CHANGELOG);
         }),
     ];
-    let error = Topology::build("app", processors, BTreeMap::new()).err().unwrap();
+    let error = build("app", &processors, BTreeMap::new()).err().unwrap();
     let expected = "the application cannot run, for 13 reasons:
   - processor `one` reads topic `a` twice: let one handler do both, or make two processors
   - processor `one` declares two inputs as number 0: number them apart
@@ -181,19 +193,19 @@ fn names_that_make_bad_changelogs_are_refused() {
         })
     };
     assert_eq!(
-        mistakes("", vec![one()]),
+        mistakes("", &[one()]),
         ["the application's id, \"\", is empty: it is part of the names of changelog topics"]
     );
     for bad in ["a b", "a/b", ".", ".."] {
-        assert_eq!(mistakes(bad, vec![one()]).len(), 1, "{bad}");
+        assert_eq!(mistakes(bad, &[one()]).len(), 1, "{bad}");
     }
     assert_eq!(
-        mistakes("app", vec![]),
+        mistakes("app", &[]),
         ["it has no processors: add one with `.processor::<…>()`, or name it in `kproc::main!`"]
     );
     // `<app>-one-t-changelog` has 16 characters besides the id.
-    assert!(Topology::build(&"a".repeat(233), vec![one()], BTreeMap::new()).is_ok());
-    let long = mistakes(&"a".repeat(234), vec![one()]);
+    assert!(build(&"a".repeat(233), &[one()], BTreeMap::new()).is_ok());
+    let long = mistakes(&"a".repeat(234), &[one()]);
     assert!(
         long[0].contains("has 250 characters, and Kafka allows 249: shorten"),
         "{long:?}"
@@ -225,7 +237,7 @@ fn two_stores_never_share_a_changelog() {
         keep(to, "b-c", table);
     });
     assert_eq!(
-        mistakes("app", vec![other, factory(|| Clash)]),
+        mistakes("app", &[other, factory(|| Clash)]),
         [
             "stores of the processors `a` and `a-b` would share the changelog `app-a-b-c-changelog`: give one of the stores \
          another name"
@@ -243,7 +255,7 @@ fn bindings_that_cannot_be_are_refused() {
     let bindings = bindings
         .map(|(name, target)| (Arc::from(name), Arc::from(target)))
         .into();
-    let error = Topology::build("app", vec![both], bindings).err().unwrap();
+    let error = build("app", &[both], bindings).err().unwrap();
     assert_eq!(
         error.mistakes,
         [

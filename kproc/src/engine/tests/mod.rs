@@ -25,8 +25,8 @@ use crate::{
     Context, Error, ErrorKind, MissingTimestamp, Null, Offset, Partition, Policies, Policy, Processor,
     Record, Result, Retry, Table, Timer, TimerClock, TimerId, Timestamp, Topic,
     codec::Codec,
+    engine::{Factory, factory},
     processor::{Declare, Start, StoreOptions},
-    topology::{Factory, factory},
 };
 
 const A: Topic<String, i64> = Topic::new("a");

@@ -92,7 +92,14 @@ impl Rig {
         let carry = self.task.take_carry();
         // The new task's buffers can only be opened when the old ones are closed.
         drop(self.task.detach());
-        self.task = Task::new(&self.topology, 0, PARTITION, &self.settings, carry);
+        self.task = Task::new(
+            &self.topology,
+            &self.factories,
+            0,
+            PARTITION,
+            &self.settings,
+            carry,
+        );
         self.prepare();
         self.next.fill(0);
         self.start().unwrap_or_else(|failure| panic!("{failure}"));

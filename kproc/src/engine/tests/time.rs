@@ -155,7 +155,11 @@ fn f07_periods_of_zero_or_with_parts_of_a_millisecond_are_refused() {
 
         let mut declared = script();
         declared.timers.push((period, TimerClock::Wall));
-        let error = crate::topology::Topology::build("app", vec![declared.processor::<0>()], [].into());
+        let error = crate::topology::Topology::build(
+            "app",
+            crate::engine::declared(&[declared.processor::<0>()]),
+            [].into(),
+        );
         let error = error.err().unwrap().to_string();
         assert!(
             error.contains("timer 0 of processor `p0`: a timer cannot fire every"),

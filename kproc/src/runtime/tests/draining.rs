@@ -4,9 +4,9 @@ use std::time::Duration;
 
 use crate::{
     Context, Processor, Record, Result, Table, Timer, TimerClock, Timestamp, Topic,
+    engine::factory,
     processor::{Declare, Start, StoreOptions},
     testing::exec::Executor,
-    topology::factory,
 };
 
 use super::kit::*;

@@ -191,7 +191,7 @@ fn a_factory_that_panics_is_told() {
     let settings = world.settings("a");
     let made = AtomicU32::new(0);
     let counter = world.counter(1, None);
-    let factory: crate::topology::Factory = Arc::new(move || {
+    let factory: crate::engine::Factory = Arc::new(move || {
         // The first is made to read its declaration.
         assert!(made.fetch_add(1, Ordering::Relaxed) == 0, "no more of these");
         counter()

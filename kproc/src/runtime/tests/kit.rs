@@ -14,6 +14,7 @@ use crate::{
         Admin, Cluster, Isolation, NewTopic, Reader,
         embedded::{EmbeddedCluster, EmbeddedConnection, EmbeddedOptions},
     },
+    engine::{Factory, declared, factory},
     outbox::{Outbox, RawRecord},
     processor::{Declare, Start, StoreOptions},
     runtime::{Plan, RunError, Running, Settings, start},
@@ -22,7 +23,7 @@ use crate::{
         exec::{Crew, Executor},
         sim::SimSpawner,
     },
-    topology::{Factory, Topology, factory},
+    topology::Topology,
 };
 
 pub(super) const WORDS: Topic<String, i64> = Topic::new("words");
@@ -208,7 +209,8 @@ impl World {
         let connection = self.cluster.connect();
         let running = start(
             Plan {
-                topology: Arc::new(Topology::build(APP, factories, BTreeMap::new()).unwrap()),
+                topology: Arc::new(Topology::build(APP, declared(&factories), BTreeMap::new()).unwrap()),
+                factories: factories.into(),
                 settings,
             },
             connection.clone(),

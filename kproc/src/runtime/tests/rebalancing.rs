@@ -8,10 +8,10 @@ use std::{
 
 use crate::{
     Clock, Context, Processor, Record, Result,
+    engine::factory,
     processor::{Declare, Start},
     runtime::{RunState, TaskPhase},
     testing::exec::{Crew, Executor},
-    topology::factory,
 };
 
 use super::kit::*;

@@ -2,10 +2,10 @@
 
 use crate::{
     Context, Offset, Partition, Processor, Record, Result, Topic, TopicPartition,
+    engine::factory,
     processor::{Declare, Start},
     runtime::{RunError, RunState},
     testing::exec::Executor,
-    topology::factory,
 };
 
 use super::kit::*;

@@ -7,10 +7,10 @@ use std::{
 
 use crate::{
     Clock, Context, Partition, Processor, Record, Result, Table,
+    engine::factory,
     processor::{Declare, Start, StoreOptions},
     runtime::{RunError, RunState, Running},
     testing::{clock::SimClock, exec::Executor},
-    topology::factory,
 };
 
 use super::kit::*;

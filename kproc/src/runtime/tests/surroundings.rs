@@ -5,12 +5,12 @@ use std::{path::Path, sync::Arc, time::Duration};
 use crate::{
     Clock, Context, Error, Policy, Processor, Record, Result, Retry, Table, Topic,
     cluster::{Cluster, ProducerOptions},
+    engine::factory,
     outbox::{Outbox, RawRecord},
     processor::{Declare, Start, StoreOptions},
     record::Partition,
     runtime::RunError,
     testing::exec::Executor,
-    topology::factory,
 };
 
 use super::kit::*;

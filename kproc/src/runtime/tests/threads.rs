@@ -12,8 +12,9 @@ use crate::{
         Cluster, Isolation, NewTopic,
         embedded::{EmbeddedCluster, EmbeddedOptions, RealDriver},
     },
+    engine::{declared, factory},
     runtime::{Plan, RunError, RunState, Running, Settings, TaskPhase, Threads, block_on, start},
-    topology::{Topology, factory},
+    topology::Topology,
 };
 
 use super::kit::{APP, CHANGELOG, Count, Diary, Whim, append, read_all};
@@ -68,8 +69,13 @@ impl Real {
         settings.threads = 2;
         settings.commit_interval = Duration::from_millis(20);
         set(&mut settings);
-        let topology = Arc::new(Topology::build(APP, vec![count], BTreeMap::new()).unwrap());
-        let plan = Plan { topology, settings };
+        let factories = vec![count];
+        let topology = Topology::build(APP, declared(&factories), BTreeMap::new());
+        let plan = Plan {
+            topology: Arc::new(topology.unwrap()),
+            factories: factories.into(),
+            settings,
+        };
         start(
             plan,
             self.cluster.connect(),

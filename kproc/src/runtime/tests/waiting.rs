@@ -4,10 +4,10 @@ use std::time::Duration;
 
 use crate::{
     Clock, Context, Offset, Partition, Processor, Record, Result,
+    engine::factory,
     processor::{Declare, Start},
     runtime::TaskPhase,
     testing::{clock::SimClock, exec::Executor},
-    topology::factory,
 };
 
 use super::kit::*;
