@@ -107,28 +107,35 @@ impl Inputs {
     /// The input whose record is next: the lowest timestamp first, records without one before all, then in
     /// order of the inputs.
     #[inline]
-    pub(super) fn choose(&mut self, now: Duration) -> Option<usize> {
-        if let [only] = &self.list[..] {
-            return only.has_record().then_some(0);
+    pub(super) fn choose(&mut self, now: Duration) -> Option<(usize, Head)> {
+        if self.list.len() == 1 {
+            return self.choose_this(0);
         }
         self.choose_among(now)
     }
 
-    fn choose_among(&mut self, now: Duration) -> Option<usize> {
-        let mut best: Option<(Option<Timestamp>, usize)> = None;
+    /// This input, if it has a record.
+    #[inline]
+    pub(super) fn choose_this(&self, input: usize) -> Option<(usize, Head)> {
+        let head = self.list[input].head(self.horizon)?;
+        Some((input, head))
+    }
+
+    fn choose_among(&mut self, now: Duration) -> Option<(usize, Head)> {
+        let mut best: Option<(usize, Head)> = None;
         let (mut waits, mut idles) = (false, false);
         for (number, input) in self.list.iter().enumerate() {
             match input.head(self.horizon) {
                 // `None` is less than any timestamp.
-                Some(head) if best.is_none_or(|best| head.order < best.0) => {
-                    best = Some((head.order, number));
+                Some(head) if best.is_none_or(|(_, best)| head.order < best.order) => {
+                    best = Some((number, head));
                 }
                 Some(_) => {}
                 None if input.more => waits = true,
                 None => idles = true,
             }
         }
-        let best = best?.1;
+        let best = best?;
         if waits {
             return None;
         }
@@ -146,12 +153,6 @@ impl Inputs {
             && self.list.iter().all(|input| input.has_record() || !input.more);
         let since = self.idle_since.filter(|_| waiting)?;
         Some(since.saturating_add(self.max_idle))
-    }
-
-    /// The timestamp of an input's next record.
-    #[inline]
-    pub(super) fn head(&self, input: usize) -> Option<Head> {
-        self.list[input].head(self.horizon)
     }
 
     /// The input's next record is done.

@@ -235,12 +235,14 @@ impl<'s, 't> Stretch<'s, 't> {
     fn take_up(&mut self) -> Result<Taken, Box<Broken>> {
         let desk = self.desk;
         let papers = &mut *desk.papers.borrow_mut();
-        let again = self.tools.plan.input;
-        let Some(input) = again.or_else(|| papers.inputs.choose(self.tools.now)) else {
+        let chosen = match self.tools.plan.input {
+            Some(input) => papers.inputs.choose_this(input),
+            None => papers.inputs.choose(self.tools.now),
+        };
+        let Some((input, head)) = chosen else {
             return Ok(Taken::Nothing);
         };
-        let readers = &papers.inputs.get(input).readers[..];
-        let (Some(head), [reader, others @ ..]) = (papers.inputs.head(input), readers) else {
+        let [reader, others @ ..] = &papers.inputs.get(input).readers[..] else {
             return Ok(Taken::Nothing);
         };
         self.readers = others.len();
