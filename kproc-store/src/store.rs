@@ -21,7 +21,7 @@ pub struct StoreSpec {
 }
 
 /// The text forms of a store's keys and values, for showing them to people.
-#[derive(Clone, Copy)]
+#[derive(Debug, Clone, Copy)]
 pub struct StoreText {
     /// The text form of an encoded key.
     pub key_to_text: fn(&[u8]) -> Result<Text, DecodeError>,

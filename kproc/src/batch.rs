@@ -1,6 +1,6 @@
 //! Records on their way from a partition to a task.
 
-use std::{ops::Range, sync::Arc};
+use std::{fmt, ops::Range, sync::Arc};
 
 use crate::record::{Headers, Offset, Partition, Record, Timestamp};
 
@@ -12,6 +12,14 @@ pub struct Batch {
     pieces: Vec<(Arc<Segment>, Range<u32>)>,
     piece: usize,
     remaining: usize,
+}
+
+impl fmt::Debug for Batch {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Batch")
+            .field("remaining", &self.remaining)
+            .finish_non_exhaustive()
+    }
 }
 
 /// Records that were written in one go: one buffer, shared by the log and by all who read it.

@@ -23,6 +23,17 @@ pub struct Context<'r> {
     place: Option<Place<'r>>,
 }
 
+impl fmt::Debug for Context<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Context")
+            .field("task", &self.task())
+            .field("topic", &self.topic())
+            .field("offset", &self.offset())
+            .field("stream_time", &self.stream_time())
+            .finish_non_exhaustive()
+    }
+}
+
 /// Where the present record is from.
 #[derive(Clone, Copy)]
 pub(crate) struct Place<'r> {

@@ -23,8 +23,6 @@ pub enum ErrorKind {
     Deserialization,
     /// The handler failed.
     Processing,
-    /// What the handler sent could not be written.
-    Production,
     /// The handler panicked.
     Panic,
 }

@@ -102,6 +102,8 @@
 //! Processing is *at least once*: nothing is lost, and after a crash what was processed since the last commit is
 //! processed again.
 
+#![warn(missing_debug_implementations)]
+
 #[doc(hidden)]
 #[path = "private.rs"]
 pub mod __private;
@@ -164,10 +166,9 @@ pub use error::{
 };
 pub use message::{Message, SendError};
 pub use payload::{Null, Payload};
-pub use policy::{MissingTimestamp, Policies, Policy, Retry};
+pub use policy::{MissingTimestamp, Policy, Retry};
 pub use processor::Processor;
 pub use record::{Decoded, Headers, Offset, Partition, Record, Timestamp, TopicPartition};
 pub use runtime::{RunError, RunState, Running, Status, TaskFailure, TaskPhase, TaskStatus};
 pub use timer::{PeriodError, ScheduleError, Timer, TimerClock, TimerId};
 pub use topic::{Topic, TopicNameError};
-pub use topology::TopologyError;

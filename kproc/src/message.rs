@@ -1,5 +1,7 @@
 //! Sending: at once, or as a message with headers, a partition, a timestamp of its own.
 
+use std::fmt;
+
 use kproc_store::codec::{Codec, EncodeError};
 
 use crate::{
@@ -52,6 +54,14 @@ pub struct Message<'m> {
     /// `None` once it was sent, or could not be.
     draft: Option<Draft>,
     error: Option<SendError>,
+}
+
+impl fmt::Debug for Message<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Message")
+            .field("error", &self.error)
+            .finish_non_exhaustive()
+    }
 }
 
 impl<'m> Message<'m> {

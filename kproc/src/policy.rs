@@ -65,15 +65,14 @@ impl Retry {
 
 /// A policy for each kind of failure.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
-#[non_exhaustive]
-pub struct Policies {
+pub(crate) struct Policies {
     /// The record's key or value is not what the handler takes.
-    pub deserialization: Policy,
+    pub(crate) deserialization: Policy,
     /// The handler returned an error.
-    pub processing: Policy,
+    pub(crate) processing: Policy,
     /// The handler panicked. The processor may be in any condition then, so it is made anew before the record is
     /// skipped or tried again, once what was done before is committed.
-    pub panic: Policy,
+    pub(crate) panic: Policy,
 }
 
 /// What happens to a record without a timestamp (Kafka: -1), or with a negative one. It never moves stream time.

@@ -90,6 +90,7 @@ pub trait Processor: Send + 'static {
 
 /// Where a processor without committed offsets starts to read an input.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+#[non_exhaustive]
 pub enum Start {
     /// At the first record there is.
     #[default]
@@ -99,7 +100,7 @@ pub enum Start {
 }
 
 /// An input, as declared.
-#[derive(Clone)]
+#[derive(Debug, Clone)]
 pub struct InputSpec {
     /// The number by which [`Record::input`] names it.
     pub number: usize,
@@ -132,7 +133,7 @@ impl Default for StoreOptions {
 }
 
 /// An output, as declared.
-#[derive(Clone)]
+#[derive(Debug, Clone)]
 pub struct OutputSpec {
     pub(crate) topic: AnyTopic,
 }

@@ -62,6 +62,7 @@ impl fmt::Display for TopicPartition {
 ///
 /// Key and value are `None` when they are null, which is not the same as empty.
 #[derive(Debug, Clone, Copy)]
+#[non_exhaustive]
 pub struct Record<'r> {
     /// Which of the processor's inputs it came from: the number given in `declare`.
     pub input: usize,

@@ -131,7 +131,7 @@ pub(crate) const fn name_problem(name: &[u8]) -> Option<&'static str> {
 }
 
 /// A topic without its types: its name and the text forms of its keys and values.
-#[derive(Clone)]
+#[derive(Debug, Clone)]
 pub(crate) struct AnyTopic {
     /// The name in the program.
     pub(crate) name: Arc<str>,
@@ -140,7 +140,7 @@ pub(crate) struct AnyTopic {
 }
 
 /// The text form of a codec.
-#[derive(Clone, Copy)]
+#[derive(Debug, Clone, Copy)]
 pub(crate) struct TextCodec {
     pub(crate) name: fn() -> Cow<'static, str>,
     pub(crate) to_text: fn(&[u8]) -> Result<Text, DecodeError>,

@@ -65,9 +65,9 @@ pub(crate) struct Topology {
 
 /// Everything that is wrong with a topology, with the ways to mend it.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct TopologyError {
+pub(crate) struct TopologyError {
     /// One sentence for each mistake.
-    pub mistakes: Vec<String>,
+    pub(crate) mistakes: Vec<String>,
 }
 
 impl fmt::Display for TopologyError {

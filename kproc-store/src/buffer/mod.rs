@@ -37,6 +37,15 @@ pub struct Buffer {
     value_scratch: Cell<Vec<u8>>,
 }
 
+impl std::fmt::Debug for Buffer {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Buffer")
+            .field("store", &self.name())
+            .field("dirty", &self.dirty_len())
+            .finish_non_exhaustive()
+    }
+}
+
 /// Larger memory for encoding is not kept.
 const SCRATCH: usize = 64 << 10;
 

@@ -23,6 +23,12 @@ use super::{Codec, Data, DecodeError, Encode, EncodeError, FromItem, Own, Text};
 /// ```
 pub struct Json<T>(PhantomData<fn() -> T>);
 
+impl<T> std::fmt::Debug for Json<T> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("Json")
+    }
+}
+
 impl<T: Serialize + DeserializeOwned> Data for Json<T> {
     type Item<'a> = T;
 }

@@ -24,6 +24,12 @@ use super::{Codec, Data, DecodeError, Encode, EncodeError, FromItem, Own, Text};
 /// ```
 pub struct Postcard<T>(PhantomData<fn() -> T>);
 
+impl<T> std::fmt::Debug for Postcard<T> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("Postcard")
+    }
+}
+
 impl<T: Serialize + DeserializeOwned> Data for Postcard<T> {
     type Item<'a> = T;
 }

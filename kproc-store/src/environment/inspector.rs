@@ -31,6 +31,15 @@ pub struct Inspector {
     gate: Mutex<()>,
 }
 
+impl std::fmt::Debug for Inspector {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Inspector")
+            .field("directory", &self.directory)
+            .field("doubt", &self.doubt)
+            .finish_non_exhaustive()
+    }
+}
+
 /// A store, as its environment knows it.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct StoreInfo {

@@ -1,6 +1,9 @@
 //! One entry of a table, to read and change in place.
 
-use std::ops::{Deref, DerefMut};
+use std::{
+    fmt,
+    ops::{Deref, DerefMut},
+};
 
 use crate::{
     StoreError,
@@ -19,6 +22,18 @@ where
 {
     place: Place<'t>,
     value: Option<V::Owned>,
+}
+
+impl<V> fmt::Debug for Entry<'_, V>
+where
+    V: Own + Codec,
+    V::Owned: Encode<V>,
+{
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Entry")
+            .field("store", &self.place.buffer.name())
+            .finish_non_exhaustive()
+    }
 }
 
 struct Place<'t> {
@@ -141,6 +156,18 @@ where
     place: Place<'t>,
     value: V::Owned,
     changed: bool,
+}
+
+impl<V> fmt::Debug for ValueMut<'_, V>
+where
+    V: Own + Codec,
+    V::Owned: Encode<V>,
+{
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("ValueMut")
+            .field("store", &self.place.buffer.name())
+            .finish_non_exhaustive()
+    }
 }
 
 impl<V> Deref for ValueMut<'_, V>

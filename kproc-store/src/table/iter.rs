@@ -1,6 +1,6 @@
 //! Typed iteration.
 
-use std::marker::PhantomData;
+use std::{fmt, marker::PhantomData};
 
 use crate::{
     StoreError,
@@ -15,6 +15,12 @@ use crate::{
 pub struct Iter<'t, K, V> {
     state: State<'t>,
     types: PhantomData<fn() -> (K, V)>,
+}
+
+impl<K, V> fmt::Debug for Iter<'_, K, V> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Iter").finish_non_exhaustive()
+    }
 }
 
 enum State<'t> {

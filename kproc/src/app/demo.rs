@@ -1,6 +1,6 @@
 //! Demonstrations: programs that run on a cluster of their own and feed themselves.
 
-use std::{collections::BTreeMap, sync::Arc, time::Duration};
+use std::{collections::BTreeMap, fmt, sync::Arc, time::Duration};
 
 use super::Feed;
 use crate::{
@@ -55,6 +55,12 @@ pub struct Demo {
     pub(crate) summary: Option<SummarizeWith>,
 }
 
+impl fmt::Debug for Demo {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Demo").finish_non_exhaustive()
+    }
+}
+
 impl Demo {
     /// A demonstration with this input. `feed` is called once, on a thread of its own; the application starts
     /// when all has been fed.
@@ -80,6 +86,15 @@ pub struct Results {
     pub(crate) topology: Arc<Topology>,
     pub(crate) records: u64,
     pub(crate) elapsed: Duration,
+}
+
+impl fmt::Debug for Results {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Results")
+            .field("records", &self.records)
+            .field("elapsed", &self.elapsed)
+            .finish_non_exhaustive()
+    }
 }
 
 impl Results {

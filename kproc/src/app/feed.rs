@@ -1,6 +1,6 @@
 //! The way into topics for whoever feeds an application: a demonstration, or the command line.
 
-use std::{collections::BTreeMap, mem, sync::Arc, thread};
+use std::{collections::BTreeMap, fmt, mem, sync::Arc, thread};
 
 use tokio::sync::mpsc;
 
@@ -25,6 +25,14 @@ pub struct Feed {
     pieces: mpsc::Sender<Outbox>,
     key: Vec<u8>,
     value: Vec<u8>,
+}
+
+impl fmt::Debug for Feed {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Feed")
+            .field("waiting", &self.piece.len())
+            .finish_non_exhaustive()
+    }
 }
 
 /// A piece has so many bytes, or so many records.

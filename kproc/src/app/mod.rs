@@ -8,7 +8,7 @@ mod feed;
 mod plan;
 mod topics;
 
-use std::{path::PathBuf, sync::Arc};
+use std::{fmt, path::PathBuf, sync::Arc};
 
 pub(crate) use demo::each_record;
 pub use demo::{Demo, Results};
@@ -58,6 +58,15 @@ pub struct App {
     pub(crate) settings: Settings,
     pub(crate) cluster: Option<Arc<dyn Cluster>>,
     pub(crate) demo: Option<Demo>,
+}
+
+impl fmt::Debug for App {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("App")
+            .field("id", &self.id)
+            .field("settings", &self.settings)
+            .finish_non_exhaustive()
+    }
 }
 
 impl App {

@@ -4,6 +4,7 @@ use std::fmt;
 
 /// A verb that failed.
 #[derive(Debug, Clone, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct ClusterError {
     /// What to do about it depends on this.
     pub kind: ClusterErrorKind,

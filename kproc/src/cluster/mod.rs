@@ -19,6 +19,7 @@ mod error;
 
 use std::{
     any::Any,
+    fmt,
     sync::Arc,
     task::{Context, Poll},
     time::Duration,
@@ -90,6 +91,7 @@ pub trait Member: Send {
 }
 
 /// What happens to a member. The partitions of one event belong together.
+#[derive(Debug)]
 pub enum Event {
     /// These partitions are ours from now on.
     Assigned(Vec<Assignment>),
@@ -112,11 +114,28 @@ pub struct Assignment {
     pub queue: Box<dyn Queue>,
 }
 
+impl fmt::Debug for Assignment {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Assignment")
+            .field("partition", &self.partition)
+            .field("ownership", &self.ownership)
+            .finish_non_exhaustive()
+    }
+}
+
 /// Holds a rebalance for as long as it lives, up to its deadline; then the partitions are lost.
 pub struct RevokeToken {
     /// When ownership ends in any case, on the cluster's clock.
     pub deadline: Duration,
     release: Option<Box<dyn FnOnce() + Send>>,
+}
+
+impl fmt::Debug for RevokeToken {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("RevokeToken")
+            .field("deadline", &self.deadline)
+            .finish_non_exhaustive()
+    }
 }
 
 impl RevokeToken {
@@ -227,6 +246,7 @@ pub trait Reader: Send {
 }
 
 /// What a [`Reader`] found.
+#[derive(Debug)]
 pub struct ReadBatch {
     /// The records, perhaps none.
     pub batch: Batch,

@@ -73,7 +73,7 @@ impl Task {
         let policy = match failure.kind() {
             ErrorKind::Deserialization => &policies.deserialization,
             ErrorKind::Panic => &policies.panic,
-            ErrorKind::Processing | ErrorKind::Production => &policies.processing,
+            ErrorKind::Processing => &policies.processing,
         };
         match policy {
             Policy::Stop => Verdict::Stop,

@@ -1,6 +1,6 @@
 //! What a test says before its application starts.
 
-use std::{collections::BTreeMap, sync::Arc, time::Duration};
+use std::{collections::BTreeMap, fmt, sync::Arc, time::Duration};
 
 use crate::{App, Topic, codec::Codec, record::Timestamp};
 
@@ -12,6 +12,16 @@ pub struct TestDriverBuilder {
     pub(super) partitions: Partitions,
     pub(super) wall_time: Timestamp,
     pub(super) patience: Duration,
+}
+
+impl fmt::Debug for TestDriverBuilder {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("TestDriverBuilder")
+            .field("app", &self.app)
+            .field("seed", &self.seed)
+            .field("partitions", &self.partitions.usual)
+            .finish_non_exhaustive()
+    }
 }
 
 /// How many partitions topics have, by their names in the program.

@@ -1,6 +1,6 @@
 //! A record on its way from a test into a topic.
 
-use std::sync::Arc;
+use std::{fmt, sync::Arc};
 
 use kproc_store::codec::{Codec, EncodeError};
 
@@ -24,6 +24,16 @@ pub struct TestMessage<'d> {
     partition: Option<Partition>,
     timestamp: Option<Timestamp>,
     unwritable: Option<EncodeError>,
+}
+
+impl fmt::Debug for TestMessage<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("TestMessage")
+            .field("topic", &self.topic)
+            .field("partition", &self.partition)
+            .field("timestamp", &self.timestamp)
+            .finish_non_exhaustive()
+    }
 }
 
 impl<'d> TestMessage<'d> {

@@ -3,7 +3,7 @@
 
 use std::{
     collections::BTreeMap,
-    io,
+    fmt, io,
     panic::{AssertUnwindSafe, catch_unwind},
     sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError},
     time::Duration,
@@ -83,6 +83,12 @@ pub trait Driver: Clock {
 pub struct RealDriver {
     clock: Arc<SystemClock>,
     timers: Arc<Timers>,
+}
+
+impl fmt::Debug for RealDriver {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("RealDriver").finish_non_exhaustive()
+    }
 }
 
 /// Jobs by due time and order of arrival.

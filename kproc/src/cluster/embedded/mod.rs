@@ -68,6 +68,7 @@ mod waiters;
 mod tests;
 
 use std::{
+    fmt,
     sync::{
         Arc,
         atomic::{AtomicBool, Ordering},
@@ -108,6 +109,14 @@ impl Default for EmbeddedOptions {
 #[derive(Clone)]
 pub struct EmbeddedCluster {
     shared: Arc<Shared>,
+}
+
+impl fmt::Debug for EmbeddedCluster {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("EmbeddedCluster")
+            .field("options", &self.shared.options)
+            .finish_non_exhaustive()
+    }
 }
 
 impl EmbeddedCluster {
@@ -155,6 +164,15 @@ pub struct EmbeddedConnection {
     shared: Arc<Shared>,
     instance: u64,
     severed: Arc<AtomicBool>,
+}
+
+impl fmt::Debug for EmbeddedConnection {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("EmbeddedConnection")
+            .field("instance", &self.instance)
+            .field("severed", &self.severed)
+            .finish_non_exhaustive()
+    }
 }
 
 impl EmbeddedConnection {

@@ -22,8 +22,8 @@ use super::{
     rig::{Fed, Load, Rig, START},
 };
 use crate::{
-    Context, Error, ErrorKind, MissingTimestamp, Null, Offset, Partition, Policies, Policy, Processor,
-    Record, Result, Retry, Table, Timer, TimerClock, TimerId, Timestamp, Topic,
+    Context, Error, ErrorKind, MissingTimestamp, Null, Offset, Partition, Policy, Processor, Record, Result,
+    Retry, Table, Timer, TimerClock, TimerId, Timestamp, Topic,
     codec::Codec,
     engine::{Factory, factory},
     processor::{Declare, Start, StoreOptions},
@@ -210,7 +210,7 @@ fn started(processors: Vec<Factory>, settings: TaskSettings) -> Rig {
 /// The same policy for all kinds of failures.
 fn policy(policy: Policy) -> TaskSettings {
     TaskSettings {
-        policies: Policies {
+        policies: crate::policy::Policies {
             deserialization: policy.clone(),
             processing: policy.clone(),
             panic: policy,

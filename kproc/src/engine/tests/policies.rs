@@ -23,9 +23,9 @@ fn retry(attempts: u32, then_skip: bool) -> Policy {
 #[test]
 fn b05_b08_b10_a_record_that_cannot_be_read_is_skipped_and_the_next_is_processed() {
     let only_unreadable = TaskSettings {
-        policies: Policies {
+        policies: crate::policy::Policies {
             deserialization: Policy::Skip,
-            ..Policies::default()
+            ..Default::default()
         },
         ..TaskSettings::default()
     };
