@@ -153,7 +153,7 @@ fn a_value_that_a_guard_cannot_write_is_the_records_failure() {
     let failure = rig.run().unwrap_err();
     assert_eq!(
         failure.to_string(),
-        "processor `joined`, record a[3] offset 0: store `all`: a value has at most 1048576 bytes when encoded, this \
+        "processor `joined`, record a[3] offset 0: store `all`: a value has at most 1047552 bytes when encoded, this \
          one has 2097152"
     );
 }
