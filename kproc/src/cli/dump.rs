@@ -1,12 +1,18 @@
 //! What topics and stores hold at the end, as lines of JSON.
 
-use std::{collections::BTreeSet, fs};
+use std::{
+    collections::BTreeSet,
+    fs,
+    path::{Path, PathBuf},
+    sync::Arc,
+};
 
 use super::{
     args::RunArgs,
     failure::Failure,
-    lines,
-    output::Output,
+    lines::{self, ToText},
+    names::mistyped,
+    output::{Destination, Output},
     state::{State, StoreId},
 };
 use crate::{
@@ -20,34 +26,33 @@ use crate::{
 /// A topic or a store to be written to a file.
 pub(crate) struct Dump {
     what: What,
-    output: Output,
+    to: Destination,
 }
 
 enum What {
     Topic(String),
+    Changelog(StoreId, String),
     Store(StoreId),
 }
 
 impl Dump {
     /// Opens the files of all `TOPIC=FILE` and `STORE=FILE`, so that one that cannot be written is found before
-    /// the work and not after it. No file may be named twice, or be one that is fed, except standard output.
+    /// the work and not after it. Nothing may be named twice, nor be a file that is fed.
     pub(crate) fn open_all(topology: &Topology, args: &RunArgs) -> Result<Vec<Self>, Failure> {
         let topics = args
             .dumps
             .iter()
-            .map(|(name, path)| Ok((What::Topic(name.clone()), name, path)));
+            .map(|(name, path)| Ok((What::topic(topology, name)?, name, path)));
         let stores = args
             .state_dumps
             .iter()
             .map(|(name, path)| Ok((What::Store(StoreId::find(topology, name)?), name, path)));
         let wanted: Vec<_> = topics.chain(stores).collect::<Result<_, Failure>>()?;
         let mut seen = BTreeSet::new();
-        if let Some((_, name, path)) = wanted
-            .iter()
-            .find(|(.., path)| *path != "-" && !seen.insert(*path))
-        {
+        if let Some((_, name, path)) = wanted.iter().find(|(.., path)| !seen.insert(place(path))) {
+            let path = if *path == "-" { "standard output" } else { path };
             return Err(Failure::usage(format!(
-                "two dumps go to {path}: name another file for `{name}`"
+                "two dumps go to {path}, and could not be told apart: name another file for `{name}`"
             )));
         }
         if let Some((_, name, path)) = wanted.iter().find(|(.., path)| is_fed(path, args)) {
@@ -60,7 +65,7 @@ impl Dump {
             .map(|(what, _, path)| {
                 Ok(Self {
                     what,
-                    output: Output::open(path)?,
+                    to: Destination::open(path)?,
                 })
             })
             .collect()
@@ -68,19 +73,79 @@ impl Dump {
 
     /// Whether it goes to standard output.
     pub(crate) fn is_stdout(&self) -> bool {
-        self.output.is_stdout()
+        self.to.is_stdout()
     }
 
     /// Writes all there is, partition after partition. The application has stopped.
     pub(crate) async fn write(self, cluster: &dyn Cluster, plan: &Plan) -> Result<(), Failure> {
-        let Self { what, mut output } = self;
-        match what {
-            What::Topic(name) => write_topic(&name, cluster, &plan.topology, &mut output).await?,
+        let topology = &*plan.topology;
+        let Self { what, to } = self;
+        let (name, bound, texts) = match what {
             What::Store(store) => {
-                State::new(&plan.topology, &plan.settings.state_dir).scan(store, None, &mut output)?;
+                let mut output = to.begin()?;
+                State::new(topology, &plan.settings.state_dir).scan(store, None, &mut output)?;
+                return output.finish();
+            }
+            What::Topic(name) => {
+                let known = topology.used_topics();
+                let Some(topic) = known.get(&*name) else {
+                    let near = did_you_mean(nearest(&name, known.keys().map(|name| &**name)));
+                    return Err(Failure::run(format!(
+                        "nothing was sent to a topic `{name}`, and no processor declares it{near}"
+                    )));
+                };
+                let bound = topology.bound(&name);
+                (name, bound, (topic.key.to_text, topic.value.to_text))
+            }
+            What::Changelog(store, name) => {
+                let text = store.text(topology);
+                let bound = name.as_str().into();
+                (name, bound, (text.key_to_text, text.value_to_text))
+            }
+        };
+        let mut output = to.begin()?;
+        write_records(&name, &bound, texts, cluster, &mut output).await?;
+        output.finish()
+    }
+}
+
+impl What {
+    /// A topic of the program, or a changelog. Outputs need not be declared, so any name may turn out to be one; but
+    /// what looks like a slip is refused.
+    fn topic(topology: &Topology, name: &str) -> Result<Self, Failure> {
+        if let Some(store) = StoreId::of_changelog(topology, name) {
+            return Ok(Self::Changelog(store, name.to_owned()));
+        }
+        let declared = topology.declared_topics();
+        if !declared.contains_key(name) && topology.bindings.get(name).is_none() {
+            let stores = topology.stores();
+            let changelogs: Vec<_> = stores
+                .map(|(processor, store)| topology.changelog(processor, store))
+                .collect();
+            if let Some(near) = mistyped(name, declared.keys().chain(&changelogs).map(|name| &**name)) {
+                let near = did_you_mean(Some(near));
+                return Err(Failure::usage(format!("unknown topic `{name}`{near}")));
             }
         }
-        output.finish()
+        Ok(Self::Topic(name.to_owned()))
+    }
+}
+
+/// The same for two paths to the same file, also if it is not there yet.
+fn place(path: &str) -> PathBuf {
+    let of_parent = || {
+        let parent = match Path::new(path).parent()? {
+            parent if parent.as_os_str().is_empty() => Path::new("."),
+            parent => parent,
+        };
+        Some(fs::canonicalize(parent).ok()?.join(Path::new(path).file_name()?))
+    };
+    match path {
+        "-" => path.into(),
+        _ => fs::canonicalize(path)
+            .ok()
+            .or_else(of_parent)
+            .unwrap_or_else(|| path.into()),
     }
 }
 
@@ -93,25 +158,18 @@ fn is_fed(path: &str, args: &RunArgs) -> bool {
     })
 }
 
-async fn write_topic(
+async fn write_records(
     name: &str,
+    bound: &Arc<str>,
+    texts: (ToText, ToText),
     cluster: &dyn Cluster,
-    topology: &Topology,
     output: &mut Output,
 ) -> Result<(), Failure> {
-    let known = topology.used_topics();
-    // Outputs need not be declared: one that nothing was sent to cannot be told from one that is misspelt.
-    let Some(topic) = known.get(name) else {
-        let near = did_you_mean(nearest(name, known.keys().map(|name| &**name)));
-        tracing::warn!("nothing was sent to a topic `{name}`{near}");
-        return Ok(());
-    };
     let mut line = Vec::new();
     let mut problem = None;
-    let bound = topology.bound(name);
-    let walk = each_record(cluster, &bound, |record| {
+    let walk = each_record(cluster, bound, |record| {
         line.clear();
-        let written = lines::write_json(record, topic, &mut line).map_err(|what| {
+        let written = lines::write_json(record, texts, &mut line).map_err(|what| {
             let (partition, offset) = (record.partition, record.offset);
             Failure::run(format!(
                 "cannot dump topic `{name}`, partition {partition}, offset {offset}: {what}"

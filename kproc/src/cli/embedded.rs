@@ -1,11 +1,12 @@
 //! `run --embedded`: a cluster inside this process, fed first, then worked on until all is processed.
 
-use std::{pin::pin, sync::Arc, time::Duration};
+use std::{fs, path::PathBuf, pin::pin, sync::Arc, time::Duration};
 
 use tokio::{select, time};
 
 use super::{
-    args::RunArgs, dump::Dump, failure::Failure, feed::FeedFile, lag, progress::Progress, signal::Interrupted,
+    args::RunArgs, dump::Dump, failure::Failure, feed::FeedFile, lag, names, progress::Progress,
+    signal::Interrupted,
 };
 use crate::{
     app::{App, Feed, Results, Topics, make_topics, plan, write},
@@ -28,7 +29,7 @@ type FeedJob = Box<dyn FnOnce(&mut Feed) -> Result<Option<Failure>, Failure> + S
 
 /// Runs until all input is processed.
 pub(crate) fn run(mut app: App, settings: &Settings, args: &RunArgs) -> Result<(), Failure> {
-    let topology = Arc::new(app.topology(settings).map_err(Failure::usage)?);
+    let topology = Arc::new(names::topology(&app, settings)?);
     let demo = app.demo.take();
     let (demo_feed, summary) = demo.map(|demo| (demo.feed, demo.summary)).unzip();
     // What can be refused is refused here, before anything is read or made.
@@ -38,9 +39,15 @@ pub(crate) fn run(mut app: App, settings: &Settings, args: &RunArgs) -> Result<(
     let feed = if let Some(feed) = own_feed {
         feed
     } else {
+        if args.feeds.is_empty() {
+            tracing::warn!(
+                "nothing is fed, so there is nothing to process: give input with `--feed TOPIC=FILE`"
+            );
+        }
         feed_files(&topology.declared_topics(), args, settings.partitions)?
     };
     let dumps = Dump::open_all(&topology, args)?;
+    let old_state = state_of_before(settings, &topology);
     let to_stdout = dumps.iter().any(Dump::is_stdout);
 
     let temporary;
@@ -59,10 +66,25 @@ pub(crate) fn run(mut app: App, settings: &Settings, args: &RunArgs) -> Result<(
         plan.settings.store.temporary = settings.state_dir.is_none();
         let mut session = Session::new(plan, settings.partitions, args.quiet)?;
         let postponed = session.feed(feed).await?;
-        let results = session.work().await?;
-        warn_of_unused_bindings(settings, &session.plan.topology);
+        let results = session.work().await;
+        let results = results.map_err(|failure| match &old_state {
+            Some(directory) => failure.and(format_args!(
+                "{} has state of an earlier run, and the embedded cluster, with topics and changelogs, is new in \
+                 each run: remove that directory, or name another with `--state-dir`",
+                directory.display()
+            )),
+            None => failure,
+        })?;
+        names::warn_of_unused(settings, &session.plan.topology);
+        // One that cannot be written is no reason to leave out the others.
+        let mut failed = postponed;
         for dump in dumps {
-            dump.write(&*session.cluster, &session.plan).await?;
+            if let Err(failure) = dump.write(&*session.cluster, &session.plan).await {
+                failed = Some(match failed {
+                    Some(first) => first.and(failure),
+                    None => failure,
+                });
+            }
         }
         if let Some(summary) = summary.flatten() {
             let text = summary(&results)
@@ -70,21 +92,15 @@ pub(crate) fn run(mut app: App, settings: &Settings, args: &RunArgs) -> Result<(
                 .map_err(|error| Failure::run(format!("the summary: {error}")))?;
             super::output::print(&text, to_stdout)?;
         }
-        postponed.map_or(Ok(()), Err)
+        failed.map_or(Ok(()), Err)
     })
 }
 
-/// A topic that is bound may be one that was not declared: whether there is such a topic shows at the end.
-fn warn_of_unused_bindings(settings: &Settings, topology: &Topology) {
-    let used = topology.used_topics();
-    for (name, bound) in settings
-        .topics
-        .iter()
-        .filter(|(name, _)| !used.contains_key(name.as_str()))
-    {
-        let near = did_you_mean(nearest(name, used.keys().map(|name| &**name)));
-        tracing::warn!("topic `{name}` is bound to `{bound}`, and was neither read nor sent to{near}");
-    }
+/// The directory of the application's state, if there is something in it.
+fn state_of_before(settings: &Settings, topology: &Topology) -> Option<PathBuf> {
+    let directory = settings.state_dir.as_ref()?.join(&*topology.app);
+    let filled = fs::read_dir(&directory).is_ok_and(|mut entries| entries.next().is_some());
+    filled.then_some(directory)
 }
 
 /// Opens the files to be fed.

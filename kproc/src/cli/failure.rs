@@ -27,6 +27,12 @@ impl Failure {
         }
     }
 
+    /// Adds what else there is to say, in a line of its own. The exit code stays.
+    pub(crate) fn and(mut self, more: impl fmt::Display) -> Self {
+        self.message = format!("{self}\n{more}");
+        self
+    }
+
     /// The user stopped it before it was done: 128 and the signal's number, as shells have it.
     pub(crate) fn stopped(signal: u8) -> Self {
         Self {

@@ -4,8 +4,8 @@ use serde::{Deserialize, Deserializer, Serialize};
 
 use crate::{
     Headers, Partition, Record, Timestamp,
-    codec::{EncodeError, Text},
-    topic::{AnyTopic, TextCodec},
+    codec::{DecodeError, EncodeError, Text},
+    topic::AnyTopic,
 };
 
 /// A record as a line of JSON. Written in full; of what is read, all but the value may be left out.
@@ -169,6 +169,19 @@ pub(crate) fn parse_plain(text: &[u8], name: &str, from_text: FromText) -> Resul
     }
 }
 
+/// What a key given on a command line may be, encoded: the JSON form of a key, and a key in plain text. Both, if it
+/// can be read as both: `"plum"` is the JSON of a text, and a text that has quotes.
+pub(crate) fn parse_key(text: &str, name: &str, from_text: FromText) -> Result<Vec<Vec<u8>>, String> {
+    let json = serde_json::from_str(text).ok();
+    let json = json.and_then(|json| encode(from_text, &json).ok());
+    let plain = parse_plain(text.as_bytes(), name, from_text);
+    match (json, plain) {
+        (Some(json), Ok(plain)) if json != plain => Ok(vec![json, plain]),
+        (Some(json), _) => Ok(vec![json]),
+        (None, plain) => Ok(vec![plain?]),
+    }
+}
+
 fn encode(from_text: FromText, text: &Text) -> Result<Vec<u8>, String> {
     let mut out = Vec::new();
     from_text(text, &mut out).map_err(|error| error.to_string())?;
@@ -184,11 +197,18 @@ fn json_problem(error: &serde_json::Error) -> String {
     }
 }
 
+/// The text form of encoded bytes.
+pub(crate) type ToText = fn(&[u8]) -> Result<Text, DecodeError>;
+
 /// Writes a record as a line of JSON, with its end.
-pub(crate) fn write_json(record: &Record<'_>, topic: &AnyTopic, out: &mut Vec<u8>) -> Result<(), String> {
-    let decode = |codec: TextCodec, bytes: Option<&[u8]>, what| {
+pub(crate) fn write_json(
+    record: &Record<'_>,
+    (key, value): (ToText, ToText),
+    out: &mut Vec<u8>,
+) -> Result<(), String> {
+    let decode = |to_text: ToText, bytes: Option<&[u8]>, what| {
         bytes
-            .map(codec.to_text)
+            .map(to_text)
             .transpose()
             .map_err(|error| format!("{what}: {error}"))
     };
@@ -196,8 +216,8 @@ pub(crate) fn write_json(record: &Record<'_>, topic: &AnyTopic, out: &mut Vec<u8
         partition: Some(record.partition.get()),
         offset: Some(record.offset.get()),
         timestamp: record.timestamp.map(Moment::of),
-        key: decode(topic.key, record.key, "key")?,
-        value: decode(topic.value, record.value, "value")?,
+        key: decode(key, record.key, "key")?,
+        value: decode(value, record.value, "value")?,
         headers: headers_of(record.headers),
     };
     serde_json::to_writer(&mut *out, &line).map_err(|error| error.to_string())?;
@@ -219,6 +239,10 @@ mod tests {
 
     fn topic() -> AnyTopic {
         Topic::<String, i64>::new("words").any()
+    }
+
+    fn texts() -> (ToText, ToText) {
+        (topic().key.to_text, topic().value.to_text)
     }
 
     fn read(line: &str) -> Result<FedRecord, String> {
@@ -246,7 +270,7 @@ mod tests {
             headers: Headers::from_encoded(&headers),
         };
         let mut line = Vec::new();
-        write_json(&record, &topic(), &mut line).unwrap();
+        write_json(&record, texts(), &mut line).unwrap();
         let text = String::from_utf8(line).unwrap();
         assert_eq!(
             text,
@@ -280,7 +304,7 @@ mod tests {
             headers: Headers::default(),
         };
         let mut line = Vec::new();
-        write_json(&record, &topic(), &mut line).unwrap();
+        write_json(&record, texts(), &mut line).unwrap();
         assert_eq!(
             line,
             b"{\"partition\":0,\"offset\":0,\"timestamp\":null,\"key\":\"\",\"value\":null}\n"
@@ -321,6 +345,21 @@ mod tests {
             let problem = read(line).unwrap_err();
             assert!(problem.contains(wanted), "{line}: {problem}");
         }
+    }
+
+    #[test]
+    fn a_key_is_given_as_its_json_or_as_plain_text() {
+        let keys = |text: &str, topic: &AnyTopic| parse_key(text, &(topic.key.name)(), topic.key.from_text);
+        let text = topic();
+        assert_eq!(keys("plum", &text).unwrap(), [b"plum"]);
+        assert_eq!(keys("5", &text).unwrap(), [b"5"]);
+        assert_eq!(
+            keys(r#""plum""#, &text).unwrap(),
+            [&b"plum"[..], &br#""plum""#[..]]
+        );
+        let number = Topic::<i64, i64>::new("numbers").any();
+        assert_eq!(keys("5", &number).unwrap(), [5_i64.to_be_bytes()]);
+        assert!(keys("plum", &number).unwrap_err().contains("i64"));
     }
 
     #[test]

@@ -12,6 +12,7 @@ mod feed;
 mod lag;
 mod lines;
 mod log;
+mod names;
 mod output;
 mod progress;
 mod run;
@@ -71,7 +72,10 @@ fn main(app: App, args: impl IntoIterator<Item = OsString>) -> Result<(), Failur
 }
 
 fn show(app: &App, settings: &Settings, what: Show) -> Result<(), Failure> {
-    let topology = app.topology(settings).map_err(Failure::usage)?;
+    let topology = names::topology(app, settings)?;
+    if matches!(what, Show::Topology | Show::Topics) {
+        names::warn_of_unknown(app, settings, &topology);
+    }
     let state_dir = settings
         .state_dir
         .as_deref()

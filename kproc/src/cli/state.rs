@@ -92,23 +92,25 @@ impl<'t> State<'t> {
     pub(crate) fn get(&self, store: StoreId, key: &str, output: &mut Output) -> Result<(), Failure> {
         let (processor, spec, text) = self.of(store);
         let wrong = |what| Failure::usage(format!("key {key:?} of store `{}`: {what}", spec.name));
-        let encoded = lines::parse_plain(key.as_bytes(), &spec.key, text.key_from_text).map_err(wrong)?;
+        let encoded = lines::parse_key(key, &spec.key, text.key_from_text).map_err(wrong)?;
         self.processors()?;
-        let mut found = false;
-        for (partition, environment) in self.environments(&processor.name)? {
-            if let Some(value) = environment.get(&spec.name, &encoded).map_err(Failure::run)? {
-                found = true;
-                self.write(store, partition, &encoded, &value, output)?;
+        let environments = self.environments(&processor.name)?;
+        for key in encoded {
+            let mut found = false;
+            for (partition, environment) in &environments {
+                if let Some(value) = environment.get(&spec.name, &key).map_err(Failure::run)? {
+                    found = true;
+                    self.write(store, *partition, &key, &value, output)?;
+                }
+            }
+            if found {
+                return Ok(());
             }
         }
-        if found {
-            Ok(())
-        } else {
-            Err(Failure::run(format!(
-                "store `{}` has nothing under the key {key:?}",
-                spec.name
-            )))
-        }
+        Err(Failure::run(format!(
+            "store `{}` has nothing under the key {key:?}",
+            spec.name
+        )))
     }
 
     /// Writes the entries of a store: partition after partition, in key order, `limit` at most.
@@ -192,6 +194,20 @@ impl<'t> State<'t> {
 }
 
 impl StoreId {
+    /// The store whose changelog has this name in the cluster.
+    pub(crate) fn of_changelog(topology: &Topology, name: &str) -> Option<Self> {
+        let (processor, store) = topology.stores().find(|(processor, store)| {
+            let (_, options) = &topology.processors[*processor].stores[*store];
+            options.changelog && *topology.changelog(*processor, *store) == *name
+        })?;
+        Some(Self { processor, store })
+    }
+
+    /// How its keys and values are shown.
+    pub(crate) fn text(self, topology: &Topology) -> &StoreText {
+        &topology.processors[self.processor].texts[self.store]
+    }
+
     /// The store of this name, or of this `processor/store`.
     pub(crate) fn find(topology: &Topology, name: &str) -> Result<Self, Failure> {
         let mut all = Vec::new();

@@ -205,7 +205,7 @@ impl Topology {
     }
 
     /// Processor and store, by number.
-    fn stores(&self) -> impl Iterator<Item = (usize, usize)> {
+    pub(crate) fn stores(&self) -> impl Iterator<Item = (usize, usize)> {
         let processors = self.processors.iter().enumerate();
         processors
             .flat_map(|(number, processor)| (0..processor.stores.len()).map(move |store| (number, store)))

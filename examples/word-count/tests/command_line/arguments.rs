@@ -92,7 +92,44 @@ fn what_does_not_exist_is_refused_with_the_nearest_name() {
         2,
         &["is not in this version"],
     );
-    assert_fails(&embedded(&["--log", "a=b=c"]), 2, &["setting `log`"]);
+    assert_fails(
+        &embedded(&["--log", "inof"]),
+        2,
+        &["setting `log`: `inof` is no level; did you mean `info`?"],
+    );
+}
+
+#[test]
+fn a_binding_of_a_mistyped_topic_is_refused_and_one_of_an_unknown_topic_told() {
+    let refused = "no processor declares a topic `lnes`; did you mean `lines`?";
+    for args in [
+        &["topics", "--topic", "lnes=l2"][..],
+        &["--embedded", "--topic", "lnes=l2"],
+    ] {
+        assert_fails(&run(args, ""), 2, &[refused]);
+    }
+    let output = run_with(&["topology"], "", &[("KPROC_TOPICS", "lnes=l2")]);
+    assert_fails(&output, 2, &[refused]);
+
+    let output = run(&["topics", "--topic", "counts=c2"], "");
+    assert!(output.status.success(), "{}", err(&output));
+    assert!(
+        err(&output).contains("no processor declares a topic `counts`"),
+        "{}",
+        err(&output)
+    );
+    let args = [
+        "--embedded",
+        "--feed",
+        "lines=-",
+        "--topic",
+        "counts=c2",
+        "--dump",
+        "counts=-",
+    ];
+    let output = run(&args, "apple\n");
+    assert!(out(&output).contains("\"key\":\"apple\""), "{}", err(&output));
+    assert!(!err(&output).contains("counts"), "{}", err(&output));
 }
 
 #[test]

@@ -80,6 +80,7 @@ fn state_can_be_looked_into() {
         "{}",
         out(&get)
     );
+    assert_eq!(out(&state(&["get", "counts", "\"apple\""])), out(&get));
     assert_fails(
         &state(&["get", "counts", "melon"]),
         1,

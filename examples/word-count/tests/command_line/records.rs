@@ -108,17 +108,105 @@ fn a_dump_can_be_fed_again() {
 }
 
 #[test]
-fn a_topic_that_got_nothing_is_an_empty_dump_and_a_warning() {
-    let output = run(
-        &["--embedded", "--feed", "lines=-", "--dump", "conuts=-"],
-        "apple\n",
+fn a_dump_of_a_topic_that_does_not_exist_is_a_failure() {
+    let dump = |topic: &str| {
+        let dump = format!("{topic}=-");
+        run(&["--embedded", "--feed", "lines=-", "--dump", &dump], "apple\n")
+    };
+    assert_fails(&dump("word"), 2, &["unknown topic `word`; did you mean `words`?"]);
+    // `counts` is not declared: it is known when something was sent to it.
+    assert_fails(
+        &dump("conuts"),
+        1,
+        &["nothing was sent to a topic `conuts`, and no processor declares it; did you mean `counts`?"],
     );
-    assert!(output.status.success());
-    assert_eq!(out(&output), "");
-    assert!(
-        err(&output).contains("nothing was sent to a topic `conuts`; did you mean `counts`?"),
-        "{}",
-        err(&output)
+    let nothing = run(&["--embedded", "--dump", "words=-"], "");
+    assert!(nothing.status.success() && out(&nothing).is_empty());
+    assert!(err(&nothing).contains("nothing is fed"), "{}", err(&nothing));
+}
+
+#[test]
+fn a_changelog_is_dumped_in_the_words_of_its_store() {
+    let args = ["--embedded", "--feed", "lines=-", "--dump"];
+    let dump = |topic: &str| run(&[&args[..], &[topic]].concat(), "apple\nplum\napple\n");
+    let output = dump("word-count-count-counts-changelog=-");
+    assert!(output.status.success(), "{}", err(&output));
+    let entries: Vec<_> = last_values(out(&output)).into_iter().collect();
+    let expected = [("apple", "2"), ("plum", "1")];
+    assert_eq!(
+        entries,
+        expected.map(|(key, value)| (key.to_owned(), value.to_owned()))
+    );
+    assert_fails(
+        &dump("word-count-count-count-changelog=-"),
+        2,
+        &["did you mean `word-count-count-counts-changelog`?"],
+    );
+}
+
+#[test]
+fn a_run_that_fails_leaves_old_dumps_alone_and_makes_no_new_ones() {
+    let directory = tempfile::tempdir().unwrap();
+    let (old, new) = (
+        directory.path().join("old.jsonl"),
+        directory.path().join("new.jsonl"),
+    );
+    fs::write(&old, "precious\n".repeat(100)).unwrap();
+    let dumps = [
+        format!("counts={}", old.display()),
+        format!("words={}", new.display()),
+    ];
+    let args = [
+        "--embedded",
+        "--feed",
+        "lines=-",
+        "--dump",
+        &dumps[0],
+        "--dump",
+        &dumps[1],
+    ];
+    let bad = run(&[&args[..], &["--feed-format", "jsonl"]].concat(), "bad\n");
+    assert_fails(&bad, 2, &["standard input:1"]);
+    assert_eq!(fs::read_to_string(&old).unwrap(), "precious\n".repeat(100));
+    assert!(!new.exists());
+
+    let good = run(&args, "apple\n");
+    assert!(good.status.success(), "{}", err(&good));
+    assert_eq!(last_values(&fs::read_to_string(&old).unwrap())["apple"], "1");
+    assert_eq!(fs::read_to_string(&new).unwrap().lines().count(), 1);
+}
+
+#[test]
+fn two_dumps_do_not_go_to_one_place() {
+    let directory = tempfile::tempdir().unwrap();
+    let path = |name: &str| directory.path().join(name).display().to_string();
+    for (one, other) in [("-".into(), "-".into()), (path("out.jsonl"), path("./out.jsonl"))] {
+        let (topic, store) = (format!("lines={one}"), format!("counts={other}"));
+        let output = run(&["--embedded", "--dump", &topic, "--dump-state", &store], "");
+        assert_fails(&output, 2, &["two dumps go to", "another file for `counts`"]);
+    }
+}
+
+#[test]
+fn state_that_is_kept_does_not_outlive_its_embedded_cluster() {
+    let directory = tempfile::tempdir().unwrap();
+    let args = [
+        "--embedded",
+        "--feed",
+        "lines=-",
+        "--state-dir",
+        directory.path().to_str().unwrap(),
+    ];
+    let first = run(&args, "apple\n");
+    assert!(first.status.success(), "{}", err(&first));
+    assert_fails(
+        &run(&args, "apple\n"),
+        1,
+        &[
+            "has state of an earlier run",
+            "is new in each run",
+            "`--state-dir`",
+        ],
     );
 }
 
