@@ -8,8 +8,8 @@ use crate::record::{Headers, Offset, Partition, Record, Timestamp};
 /// half-read batch moves with its task.
 #[derive(Default)]
 pub struct Batch {
-    /// Which rows of which segments. (librdkafka's messages become a second kind.)
-    pieces: Vec<(Arc<Segment>, Range<u32>)>,
+    /// Which rows of what.
+    pieces: Vec<(Source, Range<u32>)>,
     piece: usize,
     remaining: usize,
 }
@@ -20,6 +20,43 @@ impl fmt::Debug for Batch {
             .field("remaining", &self.remaining)
             .finish_non_exhaustive()
     }
+}
+
+/// What keeps records alive.
+enum Source {
+    /// A part of an embedded log.
+    Segment(Arc<Segment>),
+    /// Whatever else lends records.
+    Lent(Arc<dyn Lender>),
+}
+
+impl Source {
+    #[inline]
+    fn row(&self, row: u32) -> LentRow<'_> {
+        match self {
+            Self::Segment(segment) => segment.row(row),
+            Self::Lent(lender) => lender.row(row),
+        }
+    }
+}
+
+/// An owner of records that lends them: the messages of a client library, say.
+pub(crate) trait Lender: Send + Sync {
+    /// The record of this number.
+    ///
+    /// # Panics
+    /// If there is none.
+    fn row(&self, row: u32) -> LentRow<'_>;
+}
+
+/// A record, lent. `None` is null.
+#[derive(Clone, Copy)]
+pub(crate) struct LentRow<'l> {
+    pub(crate) offset: Offset,
+    pub(crate) timestamp: Option<Timestamp>,
+    pub(crate) key: Option<&'l [u8]>,
+    pub(crate) value: Option<&'l [u8]>,
+    pub(crate) headers: Headers<'l>,
 }
 
 /// Records that were written in one go: one buffer, shared by the log and by all who read it.
@@ -43,6 +80,18 @@ impl Segment {
     #[inline]
     fn slice(&self, range: &Range<u32>) -> &[u8] {
         &self.bytes[range.start as usize..range.end as usize]
+    }
+
+    #[inline]
+    fn row(&self, row: u32) -> LentRow<'_> {
+        let row = &self.rows[row as usize];
+        LentRow {
+            offset: row.offset,
+            timestamp: row.timestamp,
+            key: row.key.as_ref().map(|range| self.slice(range)),
+            value: row.value.as_ref().map(|range| self.slice(range)),
+            headers: Headers::from_encoded(self.slice(&row.headers)),
+        }
     }
 
     /// The key of one of its rows.
@@ -80,7 +129,16 @@ impl Batch {
     pub(crate) fn push(&mut self, segment: Arc<Segment>, rows: Range<u32>) {
         if rows.start < rows.end {
             self.remaining += rows.len();
-            self.pieces.push((segment, rows));
+            self.pieces.push((Source::Segment(segment), rows));
+        }
+    }
+
+    /// Adds the first `rows` records of a lender.
+    #[cfg_attr(not(feature = "kafka"), allow(dead_code, reason = "lenders are librdkafka's messages"))]
+    pub(crate) fn push_lent(&mut self, lender: Arc<dyn Lender>, rows: u32) {
+        if rows > 0 {
+            self.remaining += rows as usize;
+            self.pieces.push((Source::Lent(lender), 0..rows));
         }
     }
 
@@ -106,15 +164,15 @@ impl Batch {
         reason = "measured: a copy made of the record at once would stall"
     )]
     pub fn record(&self, input: usize, partition: Partition) -> Option<Record<'_>> {
-        let (segment, row) = self.current()?;
+        let row = self.current()?;
         Some(Record {
             input,
             partition,
             offset: row.offset,
             timestamp: row.timestamp,
-            key: row.key.as_ref().map(|range| segment.slice(range)),
-            value: row.value.as_ref().map(|range| segment.slice(range)),
-            headers: Headers::from_encoded(segment.slice(&row.headers)),
+            key: row.key,
+            value: row.value,
+            headers: row.headers,
         })
     }
 
@@ -131,10 +189,10 @@ impl Batch {
 
     /// Calls `each` with the records that are left, in order; the cursor stays where it is.
     pub(crate) fn each<'b>(&'b self, mut each: impl FnMut(Option<&'b [u8]>, Option<&'b [u8]>)) {
-        for (segment, rows) in self.pieces.iter().skip(self.piece) {
-            for row in &segment.rows[rows.start as usize..rows.end as usize] {
-                let slice = |range: &Option<Range<u32>>| range.as_ref().map(|range| segment.slice(range));
-                each(slice(&row.key), slice(&row.value));
+        for (source, rows) in self.pieces.iter().skip(self.piece) {
+            for row in rows.clone() {
+                let row = source.row(row);
+                each(row.key, row.value);
             }
         }
     }
@@ -142,7 +200,7 @@ impl Batch {
     /// Offset and timestamp of the record at the cursor.
     #[inline]
     pub fn head(&self) -> Option<(Offset, Option<Timestamp>)> {
-        self.current().map(|(_, row)| (row.offset, row.timestamp))
+        self.current().map(|row| (row.offset, row.timestamp))
     }
 
     /// Goes on to the next record.
@@ -163,8 +221,8 @@ impl Batch {
     }
 
     #[inline]
-    fn current(&self) -> Option<(&Segment, &SegmentRow)> {
-        let (segment, rows) = self.pieces.get(self.piece)?;
-        Some((segment, &segment.rows[rows.start as usize]))
+    fn current(&self) -> Option<LentRow<'_>> {
+        let (source, rows) = self.pieces.get(self.piece)?;
+        Some(source.row(rows.start))
     }
 }

@@ -16,6 +16,8 @@
 
 pub mod embedded;
 mod error;
+#[cfg(feature = "kafka")]
+pub mod kafka;
 
 use std::{
     any::Any,

@@ -33,6 +33,10 @@ pub(crate) trait Harness {
     fn session_timeout(&self) -> Duration;
     /// Asks for a cleaning of the logs, where one can ask for it.
     fn clean(&self) {}
+    /// Whether a record can be written with timestamp zero; else it is written with 1.
+    fn writes_time_zero(&self) -> bool {
+        true
+    }
     /// How long anything may take at most.
     fn patience(&self) -> Duration {
         self.session_timeout() * 20 + Duration::from_secs(10)

@@ -5,8 +5,13 @@
 
 mod admin;
 mod embedded;
+#[cfg(feature = "kafka")]
+#[path = "../broker/mod.rs"]
+mod broker;
 mod groups;
 mod harness;
+#[cfg(feature = "kafka")]
+mod kafka;
 mod peer;
 mod queues;
 mod reading;
@@ -99,3 +104,5 @@ macro_rules! conformance {
 
 conformance!(embedded_in_real_time, crate::embedded::real());
 conformance!(embedded_simulated, crate::embedded::simulated());
+#[cfg(feature = "kafka")]
+conformance!(kafka_real, crate::kafka::real());

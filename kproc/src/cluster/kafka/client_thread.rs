@@ -1,0 +1,63 @@
+//! A thread for calls that block, in order: those of one client object never wait for those of another.
+
+use std::{
+    sync::mpsc::{Sender, channel},
+    thread,
+};
+
+use tokio::sync::oneshot;
+
+use crate::{
+    clock::BoxFuture,
+    cluster::{ClusterError, ClusterErrorKind, Result},
+};
+
+type Job = Box<dyn FnOnce() + Send>;
+
+/// The thread; it ends after the last job once this is dropped.
+pub(super) struct ClientThread(Sender<Job>);
+
+impl ClientThread {
+    /// Starts the thread.
+    pub(super) fn start(name: &str) -> Result<Self> {
+        let (jobs, receiver) = channel::<Job>();
+        let run = move || {
+            while let Ok(job) = receiver.recv() {
+                job();
+            }
+        };
+        thread::Builder::new().name(name.to_owned()).spawn(run).map_err(no_thread)?;
+        Ok(Self(jobs))
+    }
+
+    /// Has something done that has no answer.
+    pub(super) fn run(&self, job: impl FnOnce() + Send + 'static) {
+        // The thread is there as long as we are.
+        let _ = self.0.send(Box::new(job));
+    }
+
+    /// Has something done, even if the answer is not waited for.
+    pub(super) fn call<T: Send + 'static>(
+        &self,
+        job: impl FnOnce() -> Result<T> + Send + 'static,
+    ) -> BoxFuture<'static, Result<T>> {
+        let (reply, answer) = oneshot::channel();
+        self.run(move || {
+            let _ = reply.send(job());
+        });
+        Box::pin(async {
+            answer.await.unwrap_or_else(|_| {
+                let message = "the thread of the Kafka client has died; the outcome of the request is not known";
+                Err(ClusterError::new(ClusterErrorKind::Unknown, message))
+            })
+        })
+    }
+}
+
+#[cold]
+pub(super) fn no_thread(error: std::io::Error) -> ClusterError {
+    ClusterError::new(
+        ClusterErrorKind::Fatal,
+        format_args!("cannot start a thread for the Kafka client: {error}"),
+    )
+}

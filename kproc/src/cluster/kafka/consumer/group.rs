@@ -1,0 +1,143 @@
+//! The group's verbs, on behalf of one member.
+
+use std::{any::Any, collections::BTreeMap, sync::Arc, time::Duration};
+
+use futures_util::future::{Either, select};
+
+use super::{
+    super::{
+        error::failed,
+        native::{Call, Client, Code, GroupOffset, NativeError, PartitionList, commit, group_offsets},
+    },
+    membership::Membership,
+};
+use crate::{
+    clock::{BoxFuture, Clock},
+    cluster::{ClusterError, ClusterErrorKind, CommittedOffset, Group, OffsetCommit, Result},
+    record::{Offset, TopicPartition},
+};
+
+/// How long [`Group::committed`] waits for offsets to be stable.
+const STABLE_WAIT: Duration = Duration::from_secs(5);
+
+/// How long it waits before it asks again.
+const STABLE_PAUSE: Duration = Duration::from_millis(20);
+
+/// How long a commit may take. librdkafka would wait for the brokers to come back.
+const COMMIT_TIMEOUT: Duration = Duration::from_secs(10);
+
+/// A group, as one of its members sees it.
+pub(in super::super) struct KafkaGroup {
+    name: String,
+    pub(in super::super) membership: Arc<Membership>,
+    clock: Arc<dyn Clock>,
+}
+
+impl KafkaGroup {
+    pub(super) fn new(name: String, membership: Arc<Membership>, clock: Arc<dyn Clock>) -> Self {
+        Self {
+            name,
+            membership,
+            clock,
+        }
+    }
+}
+
+impl Group for KafkaGroup {
+    fn committed(
+        &self,
+        partitions: Vec<TopicPartition>,
+    ) -> BoxFuture<'static, Result<Vec<Option<CommittedOffset>>>> {
+        let (client, clock, name) = (self.membership.client(), self.clock.clone(), self.name.clone());
+        let first = ask(&client, &name, &partitions);
+        Box::pin(async move {
+            let deadline = clock.now() + STABLE_WAIT;
+            let mut call = first?;
+            loop {
+                let outcome = match call.await {
+                    Ok(found) => in_order(&name, &partitions, found),
+                    Err(error) => Err(failed(format_args!("committed offsets of group `{name}`"), &error)),
+                };
+                match outcome {
+                    Err(error) if error.kind == ClusterErrorKind::Retriable && clock.now() < deadline => {
+                        clock.sleep_until(clock.now() + STABLE_PAUSE).await;
+                        call = ask(&client, &name, &partitions)?;
+                    }
+                    outcome => return outcome,
+                }
+            }
+        })
+    }
+
+    fn commit(&self, offsets: Vec<OffsetCommit>) -> BoxFuture<'static, Result<()>> {
+        let sent = self.membership.while_owned(&offsets, |client| {
+            let list = list_of(&offsets)?;
+            Ok(commit(client, &list))
+        });
+        let (clock, name) = (self.clock.clone(), self.name.clone());
+        Box::pin(async move {
+            let late = clock.sleep_until(clock.now() + COMMIT_TIMEOUT);
+            let outcome = match select(sent?, late).await {
+                Either::Left((outcome, _)) => outcome,
+                Either::Right(_) => Err(NativeError::of(Code::RD_KAFKA_RESP_ERR__TIMED_OUT)),
+            };
+            let what = || format!("committing offsets of group `{name}`");
+            let entries = outcome.map_err(|error| failed(what(), &error))?;
+            match entries.into_iter().find_map(|entry| entry.error) {
+                None => Ok(()),
+                Some(error) => Err(failed(what(), &error)),
+            }
+        })
+    }
+
+    fn as_any(&self) -> &(dyn Any + Send + Sync) {
+        self
+    }
+}
+
+/// Offsets, as librdkafka takes them.
+pub(in super::super) fn list_of(offsets: &[OffsetCommit]) -> Result<PartitionList> {
+    let mut list = PartitionList::new();
+    for offset in offsets {
+        list.add(&offset.partition, offset.next.get() as i64, &offset.metadata)?;
+    }
+    Ok(list)
+}
+
+fn ask(client: &Arc<Client>, group: &str, places: &[TopicPartition]) -> Result<Call<Vec<GroupOffset>>> {
+    let list = PartitionList::of(places.iter().map(|place| (place, 0)))?;
+    group_offsets(client, group, Some(&list))
+}
+
+/// One answer for each place.
+fn in_order(
+    group: &str,
+    places: &[TopicPartition],
+    found: Vec<GroupOffset>,
+) -> Result<Vec<Option<CommittedOffset>>> {
+    let mut by_place = BTreeMap::new();
+    for entry in found {
+        if let Some(error) = &entry.error {
+            let what = format_args!("committed offset of group `{group}` for {}", entry.partition);
+            return Err(failed(what, error));
+        }
+        by_place.insert(entry.partition.clone(), entry);
+    }
+    let answer = |place| {
+        let Some(entry) = by_place.remove(place) else {
+            let message = format_args!("the broker says nothing of group `{group}`'s offset for {place}");
+            return Err(ClusterError::new(ClusterErrorKind::Retriable, message));
+        };
+        Ok(committed_offset(entry))
+    };
+    places.iter().map(answer).collect()
+}
+
+/// A negative offset is none.
+pub(in super::super) fn committed_offset(entry: GroupOffset) -> Option<CommittedOffset> {
+    let next = Offset::new(u64::try_from(entry.offset).ok()?);
+    Some(CommittedOffset {
+        next,
+        metadata: entry.metadata,
+    })
+}

@@ -1,0 +1,328 @@
+//! The thread that polls a consumer, and what it does when partitions come and go.
+
+use std::{
+    sync::{
+        Arc, Mutex,
+        atomic::{AtomicBool, Ordering},
+        mpsc::{RecvTimeoutError, channel},
+    },
+    time::Duration,
+};
+
+use tokio::sync::{mpsc::UnboundedSender, oneshot};
+
+use super::{
+    super::{
+        Shared,
+        client_thread::ClientThread,
+        config::{Protocol, heartbeat},
+        error::{failed, kind_of},
+        native::{
+            Client, Code, Event as NativeEvent, EventKind, Kind, NativeError, PartitionList, Queue,
+            RebalanceKind, Resource, alter_config, describe_config,
+        },
+    },
+    lock,
+    membership::{Membership, Numbered, next_ownership},
+    queue::KafkaQueue,
+};
+use crate::cluster::{Assignment, ClusterError, ClusterErrorKind, Event, JoinRequest, Result, RevokeToken};
+
+/// How long a poll waits. What cannot interrupt it waits for it.
+const POLL: i32 = 100;
+
+/// How often a held revocation is looked after.
+const LOOK: Duration = Duration::from_millis(50);
+
+/// How long leaving may take.
+const LEAVE_TIMEOUT: Duration = Duration::from_secs(10);
+
+/// How long the group's settings may take before the group is joined without.
+const SETTINGS_TIMEOUT: Duration = Duration::from_secs(5);
+
+/// What the member asks of its thread.
+pub(super) struct Control {
+    queue: Mutex<Arc<Queue>>,
+    leave: Mutex<Option<oneshot::Sender<Result<()>>>>,
+    /// The thread has something to look at: a rebalance is not held up any longer.
+    over: AtomicBool,
+    /// Nobody is there any more.
+    abandoned: AtomicBool,
+}
+
+impl Control {
+    pub(super) fn new(queue: Arc<Queue>) -> Self {
+        Self {
+            queue: Mutex::new(queue),
+            leave: Mutex::default(),
+            over: AtomicBool::new(false),
+            abandoned: AtomicBool::new(false),
+        }
+    }
+
+    /// Leave, and say so.
+    pub(super) fn leave(&self, reply: oneshot::Sender<Result<()>>) {
+        *lock(&self.leave) = Some(reply);
+        self.end();
+    }
+
+    /// End without a word.
+    pub(super) fn abandon(&self) {
+        self.abandoned.store(true, Ordering::SeqCst);
+        self.end();
+    }
+
+    fn end(&self) {
+        self.over.store(true, Ordering::SeqCst);
+        lock(&self.queue).interrupt();
+    }
+
+    fn is_over(&self) -> bool {
+        self.over.load(Ordering::SeqCst)
+    }
+}
+
+/// What the thread has.
+pub(super) struct Poller {
+    pub(super) shared: Arc<Shared>,
+    pub(super) request: JoinRequest,
+    pub(super) membership: Arc<Membership>,
+    pub(super) control: Arc<Control>,
+    pub(super) events: UnboundedSender<Event>,
+    pub(super) seeks: Arc<ClientThread>,
+    pub(super) queue: Arc<Queue>,
+    pub(super) protocol: Protocol,
+    /// The brokers have taken part in the protocol.
+    pub(super) assigned: bool,
+}
+
+/// The membership has failed for good.
+struct Failed(ClusterError);
+
+type Step = std::result::Result<(), Failed>;
+
+impl Poller {
+    /// Polls until the member leaves, is dropped, or fails.
+    pub(super) fn run(mut self) {
+        let outcome = self.join().and_then(|()| self.poll());
+        self.membership.remove_all();
+        if let Err(Failed(error)) = outcome {
+            // A leave that comes later finds the sender dropped.
+            let _ = self.events.send(Event::Failed(error));
+        }
+    }
+
+    fn client(&self) -> &Arc<Client> {
+        self.queue.client()
+    }
+
+    fn join(&self) -> Step {
+        if self.protocol == Protocol::Consumer {
+            self.set_session();
+        }
+        let topics = self.request.topics.iter().map(|topic| &**topic);
+        let subscribed = self.client().subscribe(topics).map_err(Failed)?;
+        subscribed.map_err(|error| self.failed(&error))
+    }
+
+    fn failed(&self, error: &NativeError) -> Failed {
+        Failed(failed(format_args!("membership of group `{}`", self.request.group), error))
+    }
+
+    fn poll(&mut self) -> Step {
+        loop {
+            if self.control.abandoned.load(Ordering::SeqCst) {
+                return Ok(());
+            }
+            let leave = lock(&self.control.leave).take();
+            if let Some(reply) = leave {
+                let _ = reply.send(self.leave());
+                return Ok(());
+            }
+            if let Some(event) = self.queue.poll(POLL) {
+                self.serve(&event)?;
+            }
+        }
+    }
+
+    fn serve(&mut self, event: &NativeEvent) -> Step {
+        match event.kind() {
+            EventKind::Rebalance => match event.rebalance() {
+                Some(RebalanceKind::Assign) => self.assign(event.partitions()),
+                Some(RebalanceKind::Revoke) => self.revoke(&event.partitions()),
+                None => Ok(()),
+            },
+            EventKind::Error => match event.error() {
+                Some(error) => self.trouble(&error),
+                None => Ok(()),
+            },
+            EventKind::Deliveries | EventKind::Other => Ok(()),
+        }
+    }
+
+    /// Partitions are given to us. They are assigned paused, at a place that does not matter: [`Queue::seek`]
+    /// (crate::cluster::Queue::seek) says where to begin.
+    fn assign(&mut self, mut list: PartitionList) -> Step {
+        self.assigned = true;
+        let client = self.client().clone();
+        let mut assignments = Vec::new();
+        let mut owned = Vec::new();
+        for entry in list.entries() {
+            let place = entry.partition;
+            // Before anything is fetched, so that no record takes another way.
+            let queue = Queue::of_partition(&client, &place).map_err(Failed)?;
+            let (ownership, over) = (next_ownership(), Arc::<AtomicBool>::default());
+            owned.push((place.clone(), ownership, over.clone()));
+            let queue = KafkaQueue::new(place.clone(), queue, self.seeks.clone(), over, self.shared.clone());
+            assignments.push(Assignment {
+                partition: place,
+                ownership,
+                queue: Box::new(queue),
+            });
+        }
+        client.pause(&list);
+        list.set_offsets(0);
+        client.assign(&list).map_err(|error| self.failed(&error))?;
+        self.membership.add(owned);
+        if !assignments.is_empty() {
+            let _ = self.events.send(Event::Assigned(assignments));
+        }
+        Ok(())
+    }
+
+    /// Partitions are wanted back, or gone already.
+    fn revoke(&self, list: &PartitionList) -> Step {
+        let places = list.entries().into_iter().map(|entry| entry.partition);
+        let owned = self.membership.numbers(places);
+        if !owned.is_empty() {
+            if self.client().is_assignment_lost() {
+                self.membership.remove(&owned);
+                let _ = self.events.send(Event::Lost(owned));
+            } else {
+                let released = self.wait_for_release(&owned);
+                self.membership.remove(&owned);
+                if !released {
+                    let _ = self.events.send(Event::Lost(owned));
+                }
+            }
+        }
+        self.client().unassign(list).map_err(|error| self.failed(&error))?;
+        self.membership.renew_proof();
+        Ok(())
+    }
+
+    /// Asks for partitions, and waits until they are released. False: time is up, or they were lost meanwhile.
+    fn wait_for_release(&self, owned: &Numbered) -> bool {
+        if self.control.is_over() {
+            return true;
+        }
+        let clock = &self.shared.config.clock;
+        let deadline = clock.now() + self.request.revoke_timeout;
+        let (release, released) = channel();
+        let token = RevokeToken::new(deadline, move || {
+            let _ = release.send(());
+        });
+        let _ = self.events.send(Event::Revoked(owned.clone(), token));
+        loop {
+            let left = deadline.saturating_sub(clock.now());
+            match released.recv_timeout(left.min(LOOK)) {
+                Ok(()) | Err(RecvTimeoutError::Disconnected) => return true,
+                Err(RecvTimeoutError::Timeout) => {}
+            }
+            if self.control.is_over() {
+                return true;
+            }
+            if clock.now() >= deadline || self.client().is_assignment_lost() {
+                return false;
+            }
+        }
+    }
+
+    /// Leaves the group; others get the partitions at once.
+    fn leave(&mut self) -> Result<()> {
+        let clock = self.shared.config.clock.clone();
+        let deadline = clock.now() + LEAVE_TIMEOUT;
+        let what = format!("leaving group `{}`", self.request.group);
+        let client = self.client().clone();
+        client.close(&self.queue).map_err(|error| failed(&what, &error))?;
+        while !client.is_closed() {
+            if clock.now() >= deadline {
+                return Err(failed(what, &NativeError::of(Code::RD_KAFKA_RESP_ERR__TIMED_OUT)));
+            }
+            if let Some(event) = self.queue.poll(POLL)
+                && event.rebalance() == Some(RebalanceKind::Revoke)
+            {
+                let list = event.partitions();
+                self.revoke(&list).map_err(|Failed(error)| error)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Errors that the consumer tells.
+    fn trouble(&mut self, error: &NativeError) -> Step {
+        let fatal = error.fatal || error.code == Code::RD_KAFKA_RESP_ERR__FATAL;
+        let cause = fatal.then(|| self.client().fatal_error()).flatten();
+        let error = cause.as_ref().unwrap_or(error);
+        match kind_of(error.code) {
+            // Brokers before 4.0, or with the protocol switched off.
+            ClusterErrorKind::Unsupported if fatal && self.protocol == Protocol::Consumer && !self.assigned => {
+                tracing::info!(group = %self.request.group, reason = %error, "the brokers have no `consumer` group protocol; using `classic`");
+                self.join_classic()
+            }
+            _ if fatal => Err(self.failed(error)),
+            ClusterErrorKind::Unauthorized => Err(self.failed(error)),
+            _ => {
+                let what = format!("consumer of group `{}`", self.request.group);
+                self.shared.config.log.trouble(&what, error);
+                Ok(())
+            }
+        }
+    }
+
+    fn join_classic(&mut self) -> Step {
+        self.protocol = Protocol::Classic;
+        let properties = self.shared.config.member(&self.request, Protocol::Classic);
+        let client = self.shared.client(Kind::Consumer, &properties).map_err(Failed)?;
+        self.queue = Arc::new(Queue::of_consumer(&client));
+        *lock(&self.control.queue) = self.queue.clone();
+        self.membership.replace(client);
+        self.join()
+    }
+
+    /// With the `consumer` protocol, session and heartbeats are settings of the group, kept by the brokers.
+    fn set_session(&self) {
+        let group = &self.request.group;
+        let session = self.request.session_timeout;
+        let wanted = [
+            ("consumer.session.timeout.ms", session.as_millis().to_string()),
+            ("consumer.heartbeat.interval.ms", heartbeat(session).as_millis().to_string()),
+        ];
+        let client = self.client();
+        let present = describe_config(client, Resource::Group, group).map(|call| call.wait(SETTINGS_TIMEOUT));
+        let present = match present {
+            Ok(Ok(present)) => present,
+            Ok(Err(error)) => {
+                tracing::debug!(%group, %error, "the group's settings cannot be read");
+                return;
+            }
+            Err(_) => return,
+        };
+        let differ = wanted.iter().any(|(name, value)| {
+            let present = present.iter().find(|(it, _)| it == name);
+            present.is_some_and(|(_, present)| present != value)
+        });
+        if !differ {
+            return;
+        }
+        let altered = alter_config(client, Resource::Group, group, &wanted).map(|call| call.wait(SETTINGS_TIMEOUT));
+        if let Ok(Err(error)) = altered {
+            tracing::warn!(
+                %group, %error,
+                "the brokers do not let this group have a session time-out of {session:?}; they use their own. Ask \
+                 for the permission to alter the group's configuration, or for other limits \
+                 (group.consumer.min.session.timeout.ms and its kin), or set `session_timeout` to what the brokers have"
+            );
+        }
+    }
+}

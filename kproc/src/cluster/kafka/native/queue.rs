@@ -1,0 +1,201 @@
+//! Queues: where librdkafka puts events and records, and whom it wakes then.
+
+use std::{
+    ffi::{c_int, c_void},
+    ptr::NonNull,
+    sync::Arc,
+    task::Waker,
+};
+
+use futures_util::task::AtomicWaker;
+use rdkafka_sys as sys;
+
+use super::{
+    Client,
+    error::{NO_ERROR, NativeError},
+    list::PartitionList,
+    owned, text,
+};
+use crate::{cluster::Result, record::TopicPartition};
+
+/// A queue of a client.
+pub(in super::super) struct Queue {
+    queue: NonNull<sys::rd_kafka_queue_t>,
+    /// librdkafka points to it while the queue is here.
+    wake: Box<AtomicWaker>,
+    client: Arc<Client>,
+}
+
+// SAFETY: librdkafka's queues may be used by several threads at once, and destroyed by any.
+unsafe impl Send for Queue {}
+// SAFETY: as above.
+unsafe impl Sync for Queue {}
+
+impl Queue {
+    /// A new queue, for answers.
+    pub(in super::super) fn new(client: &Arc<Client>) -> Self {
+        // SAFETY: the client is alive.
+        Self::own(client, unsafe { sys::rd_kafka_queue_new(client.ptr()) })
+    }
+
+    /// The queue of a consumer: rebalances, errors, and records of partitions that have no queue of their own.
+    pub(in super::super) fn of_consumer(client: &Arc<Client>) -> Self {
+        // SAFETY: the client is alive, and a consumer with a group.
+        unsafe {
+            sys::rd_kafka_poll_set_consumer(client.ptr());
+            Self::own(client, sys::rd_kafka_queue_get_consumer(client.ptr()))
+        }
+    }
+
+    /// The main queue of a client: errors, delivery reports.
+    pub(in super::super) fn main(client: &Arc<Client>) -> Self {
+        // SAFETY: the client is alive.
+        Self::own(client, unsafe { sys::rd_kafka_queue_get_main(client.ptr()) })
+    }
+
+    /// Gives a partition a queue of its own. To be called before its records are fetched; the partition stays
+    /// split for the life of the client.
+    pub(in super::super) fn of_partition(client: &Arc<Client>, place: &TopicPartition) -> Result<Self> {
+        let topic = text(&place.topic)?;
+        // SAFETY: the client is alive; forwarding to nothing is what splits the partition off.
+        unsafe {
+            let queue =
+                sys::rd_kafka_queue_get_partition(client.ptr(), topic.as_ptr(), place.partition.get() as i32);
+            sys::rd_kafka_queue_forward(queue, std::ptr::null_mut());
+            Ok(Self::own(client, queue))
+        }
+    }
+
+    fn own(client: &Arc<Client>, queue: *mut sys::rd_kafka_queue_t) -> Self {
+        let queue = NonNull::new(queue).expect("a live client has its queues");
+        let wake = Box::new(AtomicWaker::new());
+        Self {
+            queue,
+            wake,
+            client: client.clone(),
+        }
+    }
+
+    /// From now on whoever [registers](Self::register) is woken when the queue gets something while it is empty.
+    pub(in super::super) fn notify(&self) {
+        // SAFETY: the queue is alive; the box stays where it is, and the callback is taken back before it goes.
+        unsafe {
+            sys::rd_kafka_queue_cb_event_enable(
+                self.ptr(),
+                Some(not_empty),
+                (&raw const *self.wake).cast_mut().cast::<c_void>(),
+            );
+        }
+    }
+
+    /// Who is to be woken.
+    pub(in super::super) fn register(&self, waker: &Waker) {
+        self.wake.register(waker);
+    }
+
+    /// Wakes who is registered, though nothing has come.
+    pub(in super::super) fn wake(&self) {
+        self.wake.wake();
+    }
+
+    /// Lets who waits in [`poll`](Self::poll) go on.
+    pub(in super::super) fn interrupt(&self) {
+        // SAFETY: the queue is alive.
+        unsafe { sys::rd_kafka_queue_yield(self.ptr()) };
+    }
+
+    /// The next event, waited for that long (in milliseconds).
+    pub(in super::super) fn poll(&self, timeout: c_int) -> Option<Event> {
+        // SAFETY: the queue is alive; the event is ours.
+        NonNull::new(unsafe { sys::rd_kafka_queue_poll(self.ptr(), timeout) }).map(Event)
+    }
+
+    pub(super) fn ptr(&self) -> *mut sys::rd_kafka_queue_t {
+        self.queue.as_ptr()
+    }
+
+    pub(in super::super) fn client(&self) -> &Arc<Client> {
+        &self.client
+    }
+}
+
+impl Drop for Queue {
+    fn drop(&mut self) {
+        // SAFETY: the queue is ours. librdkafka calls back under the queue's lock, so that after the first call
+        // nobody uses the box any more.
+        unsafe {
+            sys::rd_kafka_queue_cb_event_enable(self.ptr(), None, std::ptr::null_mut());
+            sys::rd_kafka_queue_destroy(self.ptr());
+        }
+    }
+}
+
+unsafe extern "C" fn not_empty(_: *mut sys::rd_kafka_t, wake: *mut c_void) {
+    // SAFETY: it is the box of a queue that is still there.
+    unsafe { &*wake.cast::<AtomicWaker>() }.wake();
+}
+
+/// Something that has happened.
+pub(in super::super) struct Event(NonNull<sys::rd_kafka_event_t>);
+
+/// What it is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(in super::super) enum EventKind {
+    Rebalance,
+    Error,
+    Deliveries,
+    Other,
+}
+
+impl Event {
+    pub(super) fn ptr(&self) -> *mut sys::rd_kafka_event_t {
+        self.0.as_ptr()
+    }
+
+    /// What has happened.
+    pub(in super::super) fn kind(&self) -> EventKind {
+        // SAFETY: the event is alive.
+        match unsafe { sys::rd_kafka_event_type(self.ptr()) } {
+            sys::RD_KAFKA_EVENT_REBALANCE => EventKind::Rebalance,
+            sys::RD_KAFKA_EVENT_ERROR => EventKind::Error,
+            sys::RD_KAFKA_EVENT_DR => EventKind::Deliveries,
+            _ => EventKind::Other,
+        }
+    }
+
+    /// The error that it carries.
+    pub(in super::super) fn error(&self) -> Option<NativeError> {
+        // SAFETY: the event is alive, and its text as long as it is.
+        unsafe {
+            let code = sys::rd_kafka_event_error(self.ptr());
+            if code == NO_ERROR {
+                return None;
+            }
+            let text = owned(sys::rd_kafka_event_error_string(self.ptr()));
+            Some(NativeError {
+                fatal: sys::rd_kafka_event_error_is_fatal(self.ptr()) != 0,
+                ..NativeError::with(code, text)
+            })
+        }
+    }
+
+    /// The partitions that it is about.
+    pub(in super::super) fn partitions(&self) -> PartitionList {
+        // SAFETY: the event is alive, and its list as long as it is.
+        unsafe {
+            let list = sys::rd_kafka_event_topic_partition_list(self.ptr());
+            if list.is_null() {
+                PartitionList::new()
+            } else {
+                PartitionList::copy_of(list)
+            }
+        }
+    }
+}
+
+impl Drop for Event {
+    fn drop(&mut self) {
+        // SAFETY: the event is ours.
+        unsafe { sys::rd_kafka_event_destroy(self.ptr()) };
+    }
+}

@@ -1,0 +1,172 @@
+//! What became of records.
+
+use std::{
+    collections::BTreeMap,
+    sync::{
+        Arc, Mutex, MutexGuard, PoisonError,
+        atomic::{AtomicBool, Ordering},
+    },
+    task::Waker,
+    thread,
+};
+
+use futures_util::task::AtomicWaker;
+
+use super::super::{
+    client_thread::no_thread,
+    error::{failed, kind_of},
+    log::Log,
+    native::{Client, Code, Event, EventKind, NativeError, Queue, Transaction},
+};
+use crate::{
+    cluster::{ClusterError, ClusterErrorKind, Positions, Result},
+    record::{Offset, Partition, TopicPartition},
+};
+
+/// How long a poll waits.
+const POLL: i32 = 1000;
+
+/// How long one call of flush waits, before it looks whether anybody is there.
+const FLUSH: i32 = 250;
+
+/// What was heard since the last flush.
+pub(super) struct Deliveries {
+    heard: Mutex<Heard>,
+    room: AtomicWaker,
+    /// The producer's events come here.
+    pub(super) queue: Arc<Queue>,
+    /// The producer was dropped.
+    pub(super) gone: AtomicBool,
+}
+
+#[derive(Default)]
+struct Heard {
+    /// By the topic's address in the client, which holds it as long as the producer lives.
+    positions: BTreeMap<(usize, i32), (TopicPartition, Offset)>,
+    failure: Option<ClusterError>,
+}
+
+impl Deliveries {
+    /// Starts a thread that listens to a producer.
+    pub(super) fn listen(client: &Arc<Client>, log: Arc<Log>) -> Result<Arc<Self>> {
+        let deliveries = Arc::new(Self {
+            heard: Mutex::default(),
+            room: AtomicWaker::new(),
+            queue: Arc::new(Queue::main(client)),
+            gone: AtomicBool::new(false),
+        });
+        let listener = deliveries.clone();
+        let run = move || {
+            while !listener.gone.load(Ordering::SeqCst) {
+                if let Some(event) = listener.queue.poll(POLL) {
+                    listener.hear(&event, &log);
+                }
+            }
+        };
+        thread::Builder::new()
+            .name("kproc-kafka-sent".into())
+            .spawn(run)
+            .map_err(no_thread)?;
+        Ok(deliveries)
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Heard> {
+        self.heard.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn hear(&self, event: &Event, log: &Log) {
+        match event.kind() {
+            EventKind::Deliveries => {
+                let mut heard = self.lock();
+                event.deliveries(|delivery| match delivery.error {
+                    None => {
+                        let Ok(offset) = u64::try_from(delivery.offset) else { return };
+                        let next = Offset::new(offset + 1);
+                        let key = (delivery.topic, delivery.partition);
+                        let entry = heard.positions.entry(key).or_insert_with(|| {
+                            let partition = Partition::new(delivery.partition.max(0) as u32);
+                            (TopicPartition::new(delivery.topic_name(), partition), next)
+                        });
+                        entry.1 = entry.1.max(next);
+                    }
+                    // What an abort has thrown away.
+                    Some(Code::RD_KAFKA_RESP_ERR__PURGE_QUEUE | Code::RD_KAFKA_RESP_ERR__PURGE_INFLIGHT) => {}
+                    Some(code) => {
+                        let error = NativeError::of(code);
+                        if heard.failure.is_none() {
+                            let (topic, size) = (delivery.topic_name(), delivery.size());
+                            heard.failure = Some(not_written(&topic, size, &error));
+                        }
+                    }
+                });
+                drop(heard);
+                self.room.wake();
+            }
+            EventKind::Error => {
+                if let Some(error) = event.error() {
+                    log.trouble("producer", &error);
+                    if error.code == Code::RD_KAFKA_RESP_ERR__AUTHENTICATION {
+                        // Otherwise it would be found out only when the records' time is over.
+                        let error = failed("a record was not written", &error);
+                        self.lock().failure.get_or_insert(error);
+                    }
+                }
+            }
+            EventKind::Rebalance | EventKind::Other => {}
+        }
+    }
+
+    /// Who is to be woken when there is room for more.
+    pub(super) fn register(&self, waker: &Waker) {
+        self.room.register(waker);
+    }
+
+    /// Blocks until all that was handed over is written or has failed.
+    pub(super) fn flush(&self, client: &Client) -> Result<()> {
+        loop {
+            match client.flush(FLUSH) {
+                Ok(()) => return Ok(()),
+                Err(error) if self.gone.load(Ordering::SeqCst) => {
+                    return Err(failed("the producer was dropped while it wrote", &error));
+                }
+                // Each record has a time-out of its own, after which it has failed.
+                Err(error) if kind_of(error.code) == ClusterErrorKind::Retriable => {}
+                Err(error) => return Err(failed("waiting until records are written", &error)),
+            }
+        }
+    }
+
+    /// The first failure since this was last asked, if it is not to be taken.
+    pub(super) fn failure(&self) -> Option<ClusterError> {
+        self.lock().failure.clone()
+    }
+
+    /// Where records were written since this was last asked, or why one was not.
+    pub(super) fn take(&self) -> Result<Positions> {
+        let Heard { positions, failure } = std::mem::take(&mut *self.lock());
+        if let Some(error) = failure {
+            return Err(error);
+        }
+        let mut positions: Positions = positions.into_values().collect();
+        positions.sort();
+        Ok(positions)
+    }
+
+    /// Nothing of it matters any more.
+    pub(super) fn forget(&self) {
+        *self.lock() = Heard::default();
+    }
+}
+
+/// A record was not written.
+#[cold]
+pub(super) fn not_written(topic: &str, size: usize, error: &NativeError) -> ClusterError {
+    let error = failed(format_args!("a record of {size} bytes for topic `{topic}` was not written"), error);
+    match error.kind {
+        ClusterErrorKind::RecordTooLarge => ClusterError::new(
+            error.kind,
+            format_args!("{error}. The topic's setting `max.message.bytes` says what it takes"),
+        ),
+        _ => error,
+    }
+}

@@ -1,0 +1,279 @@
+//! Writing records.
+//!
+//! Records are handed to librdkafka on the caller's thread, which does not block; calls that do are made on a
+//! thread of the producer's own; what became of records is heard on another ([`deliveries`]). A transaction's steps
+//! are in [`transaction`].
+
+mod deliveries;
+mod transaction;
+
+use std::{
+    collections::BTreeMap,
+    future::poll_fn,
+    sync::{Arc, atomic::Ordering},
+    task::Poll,
+};
+
+use self::{
+    deliveries::Deliveries,
+    transaction::{Steps, no_transactions},
+};
+use super::{
+    Shared,
+    client_thread::ClientThread,
+    consumer::KafkaGroup,
+    error::failed_step,
+    native::{Client, Code, Kind, NativeError, TopicHandle, Transaction},
+};
+use crate::{
+    clock::BoxFuture,
+    cluster::{
+        ClusterError, ClusterErrorKind, Group, OffsetCommit, Positions, Producer, ProducerOptions, Result,
+    },
+    outbox::{Outbox, OutgoingRecord},
+};
+
+/// A producer, with transactions or without.
+pub(super) struct KafkaProducer {
+    client: Arc<Client>,
+    deliveries: Arc<Deliveries>,
+    calls: ClientThread,
+    topics: BTreeMap<Arc<str>, TopicHandle>,
+    /// The steps of its transactions, if it has any.
+    steps: Option<Arc<Steps>>,
+    state: State,
+}
+
+/// How far a transaction is. Without transactions it is always idle.
+enum State {
+    /// `init` comes first.
+    Uninitialized,
+    /// There is no transaction.
+    Idle,
+    Begun,
+    /// It can only be aborted.
+    Poisoned,
+    /// The producer is of no more use.
+    Dead(ClusterError),
+}
+
+impl KafkaProducer {
+    pub(super) fn new(shared: &Arc<Shared>, options: ProducerOptions) -> Result<Self> {
+        let config = &shared.config;
+        let client = shared.client(Kind::Producer, &config.producer(&options))?;
+        let deliveries = Deliveries::listen(&client, config.log.clone())?;
+        let steps = options.transactional_id.map(|id| {
+            Arc::new(Steps {
+                id,
+                client: client.clone(),
+                deliveries: deliveries.clone(),
+                clock: config.clock.clone(),
+                made: config.clock.now(),
+            })
+        });
+        Ok(Self {
+            deliveries,
+            calls: ClientThread::start("kproc-kafka-call")?,
+            topics: BTreeMap::new(),
+            state: if steps.is_some() { State::Uninitialized } else { State::Idle },
+            steps,
+            client,
+        })
+    }
+
+    /// Whether the producer can be used at all.
+    fn check(&self) -> Result<()> {
+        match (&self.state, &self.steps) {
+            (State::Dead(error), _) => Err(error.clone()),
+            (State::Uninitialized, Some(steps)) => {
+                let message = format_args!("the producer `{}` was used before `init`", steps.id);
+                Err(ClusterError::new(ClusterErrorKind::Fatal, message))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// A transaction begins with its first record.
+    fn begin(&mut self) -> Result<()> {
+        let Some(steps) = &self.steps else { return Ok(()) };
+        if matches!(self.state, State::Idle) {
+            let begun = self.client.begin_transaction();
+            begun.map_err(|error| failed_step(&steps.id, "the beginning of a transaction", &error))?;
+            self.state = State::Begun;
+        }
+        Ok(())
+    }
+
+    /// Remembers what an error means for what comes next.
+    fn note(&mut self, error: &ClusterError) {
+        if self.steps.is_none() {
+            return;
+        }
+        self.state = match error.kind {
+            ClusterErrorKind::Fenced | ClusterErrorKind::Unknown => State::Dead(error.clone()),
+            _ => State::Poisoned,
+        };
+    }
+
+    /// Hands a record over. `None`: there is no room at present.
+    fn produce(&mut self, record: &OutgoingRecord<'_>) -> Option<Result<()>> {
+        if !self.topics.contains_key(record.topic) {
+            let handle = TopicHandle::new(&self.client, record.topic);
+            let handle = handle.and_then(|handle| handle.map_err(|error| self.refused(record, &error)));
+            match handle {
+                Ok(handle) => self.topics.insert(record.topic.clone(), handle),
+                Err(error) => return Some(Err(error)),
+            };
+        }
+        match self.topics[record.topic].produce(record) {
+            Ok(()) => Some(Ok(())),
+            Err(error) if error.code == Code::RD_KAFKA_RESP_ERR__QUEUE_FULL => None,
+            Err(error) => Some(Err(self.refused(record, &error))),
+        }
+    }
+
+    fn refused(&self, record: &OutgoingRecord<'_>, error: &NativeError) -> ClusterError {
+        let size = record.key.map_or(0, <[u8]>::len) + record.value.map_or(0, <[u8]>::len);
+        match &self.steps {
+            Some(steps) if error.fatal => failed_step(&steps.id, "a record", error),
+            _ => deliveries::not_written(record.topic, size, error),
+        }
+    }
+
+    /// Hands records over from this one on, until there is no room. Returns the first that did not fit.
+    fn hand_over(&mut self, records: &Outbox, from: usize, outcome: &mut Result<()>) -> Option<usize> {
+        for (number, record) in records.iter().enumerate().skip(from) {
+            match self.produce(&record) {
+                Some(Ok(())) => {}
+                Some(Err(error)) => {
+                    self.note(&error);
+                    if outcome.is_ok() {
+                        *outcome = Err(error);
+                    }
+                }
+                None => return Some(number),
+            }
+        }
+        None
+    }
+}
+
+impl Producer for KafkaProducer {
+    fn init(&mut self) -> BoxFuture<'_, Result<()>> {
+        let Some(steps) = self.steps.clone() else {
+            return Box::pin(async { Ok(()) });
+        };
+        let call = self.calls.call(move || steps.init());
+        Box::pin(async {
+            match call.await {
+                Ok(()) => {
+                    self.state = State::Idle;
+                    Ok(())
+                }
+                Err(error) => {
+                    if error.kind == ClusterErrorKind::Fenced {
+                        self.state = State::Dead(error.clone());
+                    }
+                    Err(error)
+                }
+            }
+        })
+    }
+
+    fn send<'a>(&'a mut self, records: &'a mut Outbox) -> BoxFuture<'a, Result<()>> {
+        let begun = self.check().and_then(|()| if records.is_empty() { Ok(()) } else { self.begin() });
+        if let Err(error) = begun {
+            records.clear();
+            return Box::pin(std::future::ready(Err(error)));
+        }
+        let mut outcome = Ok(());
+        let mut rest = self.hand_over(records, 0, &mut outcome);
+        Box::pin(async move {
+            while let Some(from) = rest {
+                // Each delivery makes room.
+                rest = poll_fn(|cx| {
+                    self.deliveries.register(cx.waker());
+                    match self.hand_over(records, from, &mut outcome) {
+                        Some(still) if still == from => Poll::Pending,
+                        rest => Poll::Ready(rest),
+                    }
+                })
+                .await;
+            }
+            records.clear();
+            outcome
+        })
+    }
+
+    fn flush(&mut self) -> BoxFuture<'_, Result<Positions>> {
+        if let Err(error) = self.check() {
+            return Box::pin(std::future::ready(Err(error)));
+        }
+        let (client, deliveries) = (self.client.clone(), self.deliveries.clone());
+        let call = self.calls.call(move || deliveries.flush(&client));
+        Box::pin(async {
+            let outcome = call.await.and_then(|()| self.deliveries.take());
+            outcome.inspect_err(|error| self.note(error))
+        })
+    }
+
+    fn commit(
+        &mut self,
+        group: Arc<dyn Group>,
+        offsets: Vec<OffsetCommit>,
+    ) -> BoxFuture<'_, Result<Positions>> {
+        let Some(steps) = self.steps.clone() else {
+            return Box::pin(std::future::ready(Err(no_transactions())));
+        };
+        Box::pin(async move {
+            self.check()?;
+            if matches!(self.state, State::Poisoned) {
+                return Err(steps.poisoned());
+            }
+            let Some(group) = group.as_any().downcast_ref::<KafkaGroup>() else {
+                let message = "the group belongs to another kind of cluster";
+                return Err(ClusterError::new(ClusterErrorKind::Fatal, message));
+            };
+            if offsets.is_empty() && matches!(self.state, State::Idle) {
+                return self.deliveries.take();
+            }
+            let membership = group.membership.clone();
+            let begun = self.begin();
+            begun.inspect_err(|error| self.note(error))?;
+            let outcome = self.calls.call(move || steps.commit(&membership, &offsets)).await;
+            match outcome {
+                Ok(()) => {
+                    self.state = State::Idle;
+                    self.deliveries.take()
+                }
+                Err(error) => {
+                    self.note(&error);
+                    Err(error)
+                }
+            }
+        })
+    }
+
+    fn abort(&mut self) -> BoxFuture<'_, Result<()>> {
+        let Some(steps) = self.steps.clone() else {
+            return Box::pin(std::future::ready(Err(no_transactions())));
+        };
+        Box::pin(async move {
+            self.check()?;
+            if !matches!(self.state, State::Idle) {
+                let outcome = self.calls.call(move || steps.abort()).await;
+                outcome.inspect_err(|error| self.note(error))?;
+                self.state = State::Idle;
+            }
+            self.deliveries.forget();
+            Ok(())
+        })
+    }
+}
+
+impl Drop for KafkaProducer {
+    fn drop(&mut self) {
+        self.deliveries.gone.store(true, Ordering::SeqCst);
+        self.deliveries.queue.interrupt();
+    }
+}

@@ -1,0 +1,129 @@
+//! The steps of transactions. Each blocks, and is made again for as long as that can help.
+
+use std::{
+    ffi::c_int,
+    sync::{Arc, atomic::Ordering},
+    thread,
+    time::Duration,
+};
+
+use super::{
+    super::{
+        consumer::{Membership, list_of},
+        error::failed_step,
+        native::{Client, NativeError, Transaction},
+    },
+    deliveries::Deliveries,
+};
+use crate::{
+    clock::Clock,
+    cluster::{ClusterError, ClusterErrorKind, OffsetCommit, Result},
+};
+
+/// How long one call waits, before it is looked whether it is still wanted.
+const STEP: c_int = 1000;
+
+/// How long a step is made again and again.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+/// How long librdkafka's first connection may take before it is not waited for any more.
+const CONNECT: c_int = 5000;
+
+/// librdkafka looks for a coordinator when it has a broker, and else only twice a second: a producer so young
+/// would wait for the next look.
+const YOUTH: Duration = Duration::from_millis(60);
+
+/// What the steps need.
+pub(super) struct Steps {
+    pub(super) id: String,
+    pub(super) client: Arc<Client>,
+    pub(super) deliveries: Arc<Deliveries>,
+    pub(super) clock: Arc<dyn Clock>,
+    /// When the client was made.
+    pub(super) made: Duration,
+}
+
+impl Steps {
+    /// Settles what an earlier producer of the id left open.
+    pub(super) fn init(&self) -> Result<()> {
+        // Failing is no harm: the step itself connects, too.
+        let _ = self.client.connect(CONNECT);
+        let age = self.clock.now().saturating_sub(self.made);
+        thread::sleep(YOUTH.saturating_sub(age));
+        self.repeat("init", |client| client.init_transactions(STEP))
+    }
+
+    /// Flushes, adds the offsets, commits.
+    pub(super) fn commit(&self, membership: &Membership, offsets: &[OffsetCommit]) -> Result<()> {
+        self.deliveries.flush(&self.client)?;
+        if let Some(error) = self.deliveries.failure() {
+            return Err(self.of_failure(&error));
+        }
+        if !offsets.is_empty() {
+            // The proof is the one of the last rebalance, never a fresh one: brokers would take that for a
+            // partition that was lost meanwhile.
+            let proof = membership.proof(offsets)?;
+            let list = list_of(offsets)?;
+            self.repeat("the offsets", |client| client.send_offsets(&list, &proof, STEP))?;
+        }
+        self.repeat("the commit", |client| client.commit_transaction(STEP))
+            .map_err(|error| match error.kind {
+                ClusterErrorKind::Retriable => ClusterError::new(ClusterErrorKind::Unknown, error.message),
+                _ => error,
+            })
+    }
+
+    /// Aborts.
+    pub(super) fn abort(&self) -> Result<()> {
+        self.repeat("the abort", |client| client.abort_transaction(STEP))
+            .map_err(|error| match error.kind {
+                // A transaction that cannot even be aborted is settled by the next producer.
+                ClusterErrorKind::Retriable | ClusterErrorKind::AbortTransaction => {
+                    ClusterError::new(ClusterErrorKind::Fenced, error.message)
+                }
+                _ => error,
+            })
+    }
+
+    /// Makes a step until it succeeds or fails for good; a call that ran out of time is resumed by the next.
+    fn repeat(
+        &self,
+        step: &str,
+        call: impl Fn(&Client) -> std::result::Result<(), NativeError>,
+    ) -> Result<()> {
+        let deadline = self.clock.now() + PATIENCE;
+        loop {
+            let Err(error) = call(&self.client) else { return Ok(()) };
+            let again = error.retriable && !error.abortable && !error.fatal;
+            if !again || self.clock.now() >= deadline || self.deliveries.gone.load(Ordering::SeqCst) {
+                return Err(failed_step(&self.id, step, &error));
+            }
+        }
+    }
+
+    /// A record that was not written is why the transaction fails, unless the producer was fenced.
+    fn of_failure(&self, failure: &ClusterError) -> ClusterError {
+        match self.client.fatal_error() {
+            Some(error) => failed_step(&self.id, "a record", &error),
+            None => failure.clone(),
+        }
+    }
+
+    /// What a commit of a transaction that has failed already fails with.
+    #[cold]
+    pub(super) fn poisoned(&self) -> ClusterError {
+        let message = format_args!(
+            "the transaction of `{}` cannot be committed: a record of it was not written, or its offsets were refused",
+            self.id
+        );
+        ClusterError::new(ClusterErrorKind::AbortTransaction, message)
+    }
+}
+
+#[cold]
+pub(super) fn no_transactions() -> ClusterError {
+    ClusterError::new(
+        ClusterErrorKind::Unsupported,
+        "this producer was made without a transactional id, and has no transactions",
+    )
+}

@@ -1,0 +1,101 @@
+//! A real Kafka for tests: one broker for the tests of a process, started when the first of them asks for it. It
+//! ends when the process does, however that happens.
+
+use std::{
+    io::{BufRead, BufReader},
+    net::TcpListener,
+    path::{Path, PathBuf},
+    process::{Child, Command, Stdio},
+    sync::OnceLock,
+};
+
+/// Where the broker is; `None`: there is none to be had here, which was said. With `CI=true` that is a failure.
+///
+/// `KPROC_TEST_BROKERS` names one that runs already.
+pub fn broker() -> Option<&'static str> {
+    static BROKER: OnceLock<Result<Broker, String>> = OnceLock::new();
+    match BROKER.get_or_init(|| start(&[])) {
+        Ok(broker) => Some(&broker.address),
+        Err(reason) => {
+            let ci = std::env::var("CI").is_ok_and(|ci| ci == "true");
+            assert!(!ci, "no Kafka broker: {reason}");
+            eprintln!("SKIPPED: this test needs a Kafka broker, and there is none: {reason}");
+            None
+        }
+    }
+}
+
+/// A broker that runs.
+struct Broker {
+    address: String,
+    /// The broker stops when its standard input ends: with this process.
+    _process: Option<Child>,
+}
+
+fn start(settings: &[&str]) -> Result<Broker, String> {
+    if let Ok(address) = std::env::var("KPROC_TEST_BROKERS") {
+        return Ok(Broker {
+            address,
+            _process: None,
+        });
+    }
+    let tools = tools()?;
+    let directory = std::env::temp_dir().join(format!("kproc-broker-{}", std::process::id()));
+    let (port, controller) = free_ports().map_err(|error| format!("no free ports: {error}"))?;
+    let mut process = Command::new(tools.join("broker.sh"))
+        .arg(&directory)
+        .args([port.to_string(), controller.to_string()])
+        .args(settings)
+        .stdin(Stdio::piped())
+        .stdout(Stdio::piped())
+        .spawn()
+        .map_err(|error| format!("cannot run broker.sh: {error}"))?;
+    let stdout = process.stdout.take().expect("it is piped");
+    let mut line = String::new();
+    let read = BufReader::new(stdout).read_line(&mut line);
+    if read.is_err() || line.trim() != "ready" {
+        return Err(format!("it did not start; see {}", directory.display()));
+    }
+    Ok(Broker {
+        address: format!("127.0.0.1:{port}"),
+        _process: Some(process),
+    })
+}
+
+/// The folder with the broker's script and, built if need be, its jars.
+fn tools() -> Result<PathBuf, String> {
+    let tools = Path::new(env!("CARGO_MANIFEST_DIR")).join("../tools/kafka");
+    if !tools.is_dir() {
+        return Err("the repository's `tools/kafka` is not here".into());
+    }
+    let runs = |program: &str, argument: &str| {
+        let status = Command::new(program)
+            .arg(argument)
+            .stdout(Stdio::null())
+            .stderr(Stdio::null())
+            .status();
+        status.is_ok_and(|status| status.success())
+    };
+    if !runs("java", "-version") {
+        return Err("there is no Java".into());
+    }
+    if !tools.join("target/libs").is_dir() {
+        if !runs("mvn", "--version") {
+            return Err("there is no Maven to fetch it with".into());
+        }
+        let status = Command::new("mvn")
+            .args(["-q", "-B", "package"])
+            .current_dir(&tools)
+            .status();
+        if !status.is_ok_and(|status| status.success()) {
+            return Err("Maven could not fetch it".into());
+        }
+    }
+    Ok(tools)
+}
+
+/// Two ports that nothing listens on.
+fn free_ports() -> std::io::Result<(u16, u16)> {
+    let (one, other) = (TcpListener::bind("127.0.0.1:0")?, TcpListener::bind("127.0.0.1:0")?);
+    Ok((one.local_addr()?.port(), other.local_addr()?.port()))
+}
