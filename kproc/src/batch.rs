@@ -134,7 +134,10 @@ impl Batch {
     }
 
     /// Adds the first `rows` records of a lender.
-    #[cfg_attr(not(feature = "kafka"), allow(dead_code, reason = "lenders are librdkafka's messages"))]
+    #[cfg_attr(
+        not(feature = "kafka"),
+        allow(dead_code, reason = "lenders are librdkafka's messages")
+    )]
     pub(crate) fn push_lent(&mut self, lender: Arc<dyn Lender>, rows: u32) {
         if rows > 0 {
             self.remaining += rows as usize;

@@ -18,7 +18,7 @@ pub use properties::Properties;
 pub use table::{LogFormat, Processing, Settings};
 pub use value::{Size, parse_duration};
 
+pub(crate) use layers::{Layers, Origin, did_you_mean, nearest};
 #[cfg(feature = "kafka")]
 pub(crate) use properties::is_secret;
-pub(crate) use layers::{Layers, Origin, did_you_mean, nearest};
 pub(crate) use table::{Setting, TABLE};

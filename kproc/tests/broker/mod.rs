@@ -96,6 +96,9 @@ fn tools() -> Result<PathBuf, String> {
 
 /// Two ports that nothing listens on.
 fn free_ports() -> std::io::Result<(u16, u16)> {
-    let (one, other) = (TcpListener::bind("127.0.0.1:0")?, TcpListener::bind("127.0.0.1:0")?);
+    let (one, other) = (
+        TcpListener::bind("127.0.0.1:0")?,
+        TcpListener::bind("127.0.0.1:0")?,
+    );
     Ok((one.local_addr()?.port(), other.local_addr()?.port()))
 }

@@ -4,10 +4,10 @@
 //! add an implementation, write a [`harness::Harness`] for it and one more `conformance!` line.
 
 mod admin;
-mod embedded;
 #[cfg(feature = "kafka")]
 #[path = "../broker/mod.rs"]
 mod broker;
+mod embedded;
 mod groups;
 mod harness;
 #[cfg(feature = "kafka")]

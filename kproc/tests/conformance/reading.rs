@@ -52,12 +52,12 @@ pub(crate) async fn watermarks_move(world: &World) {
         .within(reader.watermarks(part(&world.name("none"), 0)))
         .await
         .unwrap_err();
-    assert_eq!(error.kind, ClusterErrorKind::UnknownTopic);
+    assert_eq!(error.kind, ClusterErrorKind::UnknownTopic, "{error}");
     let error = world
         .within(reader.watermarks(part(&topic, 1)))
         .await
         .unwrap_err();
-    assert_eq!(error.kind, ClusterErrorKind::UnknownTopic);
+    assert_eq!(error.kind, ClusterErrorKind::UnknownTopic, "{error}");
 }
 
 pub(crate) async fn an_empty_partition_reads_empty(world: &World) {

@@ -6,15 +6,14 @@ use super::{
     consumer::committed_offset,
     error::{failed, kind_of},
     native::{
-        Client, Code, NativeError, PartitionList, Resource, alter_group_offsets, count_members, create_topics,
-        delete_group_offsets, delete_records, delete_topics, describe_config, describe_topics, group_offsets,
+        Client, Code, NativeError, PartitionList, Resource, alter_group_offsets, count_members,
+        create_topics, delete_group_offsets, delete_records, delete_topics, describe_config, describe_topics,
+        group_offsets,
     },
 };
 use crate::{
     clock::{BoxFuture, Clock},
-    cluster::{
-        Admin, ClusterError, ClusterErrorKind, CommittedOffset, NewTopic, Result, TopicDescription,
-    },
+    cluster::{Admin, ClusterError, ClusterErrorKind, CommittedOffset, NewTopic, Result, TopicDescription},
     record::{Offset, TopicPartition},
 };
 
@@ -119,8 +118,10 @@ impl Admin for KafkaAdmin {
 
     fn create(&mut self, topics: Vec<NewTopic>) -> BoxFuture<'_, Result<Vec<Result<()>>>> {
         // What librdkafka would refuse for all of them because of one.
-        let (sound, refused): (Vec<_>, Vec<_>) =
-            topics.iter().cloned().partition(|topic| topic.partitions > 0 && !topic.name.is_empty());
+        let (sound, refused): (Vec<_>, Vec<_>) = topics
+            .iter()
+            .cloned()
+            .partition(|topic| topic.partitions > 0 && !topic.name.is_empty());
         let call = if sound.is_empty() {
             None
         } else {
@@ -167,7 +168,10 @@ impl Admin for KafkaAdmin {
             let answer = call?.await.map_err(|error| failed("deleting records", &error))?;
             for entry in answer {
                 if let Some(error) = entry.error {
-                    return Err(failed(format_args!("deleting records of {}", entry.partition), &error));
+                    return Err(failed(
+                        format_args!("deleting records of {}", entry.partition),
+                        &error,
+                    ));
                 }
             }
             Ok(())
@@ -237,7 +241,9 @@ impl Admin for KafkaAdmin {
             }
             match answers.into_iter().find(|entry| entry.error.is_some()) {
                 Some(entry) => {
-                    let error = entry.error.unwrap_or_else(|| NativeError::of(Code::RD_KAFKA_RESP_ERR__FAIL));
+                    let error = entry
+                        .error
+                        .unwrap_or_else(|| NativeError::of(Code::RD_KAFKA_RESP_ERR__FAIL));
                     Err(failed(format_args!("{} for {}", what(), entry.partition), &error))
                 }
                 None => Ok(()),

@@ -26,7 +26,10 @@ impl ClientThread {
                 job();
             }
         };
-        thread::Builder::new().name(name.to_owned()).spawn(run).map_err(no_thread)?;
+        thread::Builder::new()
+            .name(name.to_owned())
+            .spawn(run)
+            .map_err(|error| no_thread(&error))?;
         Ok(Self(jobs))
     }
 
@@ -47,7 +50,8 @@ impl ClientThread {
         });
         Box::pin(async {
             answer.await.unwrap_or_else(|_| {
-                let message = "the thread of the Kafka client has died; the outcome of the request is not known";
+                let message =
+                    "the thread of the Kafka client has died; the outcome of the request is not known";
                 Err(ClusterError::new(ClusterErrorKind::Unknown, message))
             })
         })
@@ -55,7 +59,7 @@ impl ClientThread {
 }
 
 #[cold]
-pub(super) fn no_thread(error: std::io::Error) -> ClusterError {
+pub(super) fn no_thread(error: &std::io::Error) -> ClusterError {
     ClusterError::new(
         ClusterErrorKind::Fatal,
         format_args!("cannot start a thread for the Kafka client: {error}"),

@@ -46,20 +46,35 @@ impl fmt::Debug for KafkaOptions {
 const OWNED: &[(&str, &str)] = &[
     ("bootstrap.servers", "set `brokers` instead"),
     ("metadata.broker.list", "set `brokers` instead"),
-    ("client.id", "it tells the members of the group which program each of them runs"),
+    (
+        "client.id",
+        "it tells the members of the group which program each of them runs",
+    ),
     ("group.id", "it is the application's id"),
-    ("group.protocol", "kproc finds out which protocol the brokers have"),
+    (
+        "group.protocol",
+        "kproc finds out which protocol the brokers have",
+    ),
     ("group.remote.assignor", "inputs that are joined need `range`"),
     (
         "partition.assignment.strategy",
         "inputs that are joined need `range`; others part what belongs together",
     ),
-    ("group.instance.id", "kproc leaves its group when it stops, so a static member gains nothing"),
+    (
+        "group.instance.id",
+        "kproc leaves its group when it stops, so a static member gains nothing",
+    ),
     ("session.timeout.ms", "set `session_timeout` instead"),
     ("heartbeat.interval.ms", "it follows from `session_timeout`"),
-    ("max.poll.interval.ms", "kproc polls at all times, and watches its handlers itself"),
+    (
+        "max.poll.interval.ms",
+        "kproc polls at all times, and watches its handlers itself",
+    ),
     ("enable.auto.commit", "kproc commits offsets together with state"),
-    ("enable.auto.offset.store", "kproc commits offsets together with state"),
+    (
+        "enable.auto.offset.store",
+        "kproc commits offsets together with state",
+    ),
     (
         "auto.offset.reset",
         "a position never jumps; where to begin is said by the handler (`start = latest`)",
@@ -67,12 +82,21 @@ const OWNED: &[(&str, &str)] = &[
     ("isolation.level", "kproc chooses it for each use"),
     ("enable.partition.eof", "kproc finds the ends of partitions by it"),
     ("partitioner", "keys must go where Kafka's own clients send them"),
-    ("enable.idempotence", "without it a retry can write a record twice, or out of order"),
+    (
+        "enable.idempotence",
+        "without it a retry can write a record twice, or out of order",
+    ),
     ("acks", "what is acknowledged by fewer brokers can be lost"),
-    ("request.required.acks", "what is acknowledged by fewer brokers can be lost"),
+    (
+        "request.required.acks",
+        "what is acknowledged by fewer brokers can be lost",
+    ),
     ("transactional.id", "each worker has one of its own"),
     ("transaction.timeout.ms", "it follows from kproc's settings"),
-    ("delivery.report.only.error", "changelog positions come from delivery reports"),
+    (
+        "delivery.report.only.error",
+        "changelog positions come from delivery reports",
+    ),
 ];
 
 /// What all clients get unless the user says otherwise, with the reason.
@@ -137,7 +161,10 @@ impl Config {
     pub(super) fn new(options: KafkaOptions) -> Result<Self> {
         let faults = faults(&options, &native::features());
         if !faults.is_empty() {
-            let message = format_args!("cannot connect to Kafka with these settings:\n  {}", faults.join("\n  "));
+            let message = format_args!(
+                "cannot connect to Kafka with these settings:\n  {}",
+                faults.join("\n  ")
+            );
             return Err(ClusterError::new(ClusterErrorKind::Fatal, message));
         }
         Ok(Self {
@@ -154,7 +181,11 @@ impl Config {
         let mut built = Built::new();
         let given = common.filter(|(name, _)| self.user.get(name).is_none());
         let last = [("bootstrap.servers", &*self.brokers)];
-        for (name, value) in given.chain(self.user.iter()).chain(own.iter().copied()).chain(last) {
+        for (name, value) in given
+            .chain(self.user.iter())
+            .chain(own.iter().copied())
+            .chain(last)
+        {
             built.push((name.to_owned(), value.to_owned()));
         }
         built
@@ -176,7 +207,9 @@ impl Config {
             ("isolation.level", isolation_level(request.isolation)),
         ];
         match protocol {
-            Protocol::Consumer => own.extend([("group.protocol", "consumer"), ("group.remote.assignor", "range")]),
+            Protocol::Consumer => {
+                own.extend([("group.protocol", "consumer"), ("group.remote.assignor", "range")]);
+            }
             Protocol::Classic => own.extend([
                 ("group.protocol", "classic"),
                 ("partition.assignment.strategy", "range"),
@@ -202,10 +235,7 @@ impl Config {
     /// A producer.
     pub(super) fn producer(&self, options: &ProducerOptions) -> Built {
         let timeout = millis(options.transaction_timeout.unwrap_or(TRANSACTION_TIMEOUT));
-        let mut own = vec![
-            ("enable.idempotence", "true"),
-            ("partitioner", "murmur2_random"),
-        ];
+        let mut own = vec![("enable.idempotence", "true"), ("partitioner", "murmur2_random")];
         if let Some(id) = &options.transactional_id {
             own.extend([("transactional.id", &**id), ("transaction.timeout.ms", &*timeout)]);
         }
@@ -286,9 +316,11 @@ fn file_fault(name: &str, value: &str) -> Option<String> {
     match fs::read(value) {
         Err(error) => Some(format!("`{name} = {value}` cannot be read: {error}")),
         Ok(content) if content.is_empty() => Some(format!("`{name} = {value}` is an empty file")),
-        Ok(content) if is_pem && !content.windows(11).any(|window| window == b"-----BEGIN ") => Some(format!(
-            "`{name} = {value}` is not in PEM form (text that begins with `-----BEGIN`); openssl can convert it"
-        )),
+        Ok(content) if is_pem && !content.windows(11).any(|window| window == b"-----BEGIN ") => {
+            Some(format!(
+                "`{name} = {value}` is not in PEM form (text that begins with `-----BEGIN`); openssl can convert it"
+            ))
+        }
         Ok(_) => None,
     }
 }
@@ -307,12 +339,17 @@ mod tests {
     }
 
     fn plain() -> Vec<String> {
-        ["gzip", "snappy", "sasl", "lz4", "sasl_plain"].map(str::to_owned).to_vec()
+        ["gzip", "snappy", "sasl", "lz4", "sasl_plain"]
+            .map(str::to_owned)
+            .to_vec()
     }
 
     #[test]
     fn c15_what_is_kprocs_is_refused_with_the_reason() {
-        let options = options(&[("partition.assignment.strategy", "cooperative-sticky"), ("group.id", "x")]);
+        let options = options(&[
+            ("partition.assignment.strategy", "cooperative-sticky"),
+            ("group.id", "x"),
+        ]);
         let faults = faults(&options, &plain());
         assert_eq!(faults.len(), 2, "all at once: {faults:?}");
         assert!(faults.iter().any(|fault| fault.contains("range")), "{faults:?}");
@@ -330,7 +367,10 @@ mod tests {
             let faults = faults(&options(&[(name, value)]), &plain());
             assert!(faults.len() == 1 && faults[0].contains(switch), "{faults:?}");
         }
-        assert_eq!(faults(&options(&[("security.protocol", "plaintext")]), &plain()), [""; 0]);
+        assert_eq!(
+            faults(&options(&[("security.protocol", "plaintext")]), &plain()),
+            [""; 0]
+        );
     }
 
     #[test]
@@ -352,7 +392,9 @@ mod tests {
             let config = Config::new(options(&[(name, value)])).unwrap();
             let built = config.reader(Isolation::ReadCommitted);
             let properties = built.iter().map(|(name, value)| (&**name, &**value));
-            if let Err(error) = native::Client::new(native::Kind::Consumer, properties, config.log.of_client()) {
+            if let Err(error) =
+                native::Client::new(native::Kind::Consumer, properties, config.log.of_client())
+            {
                 assert!(!format!("{error} {error:?}").contains("hunter2"), "{error}");
             }
         }
@@ -386,7 +428,10 @@ mod tests {
             assert_eq!(values.len(), 1, "{name}");
             values[0].1.clone()
         };
-        assert_eq!((value("linger.ms"), value("compression.codec")), ("0".into(), "none".into()));
+        assert_eq!(
+            (value("linger.ms"), value("compression.codec")),
+            ("0".into(), "none".into())
+        );
         assert_eq!(value("partitioner"), "murmur2_random");
     }
 }

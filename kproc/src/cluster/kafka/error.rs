@@ -23,6 +23,8 @@ pub(super) fn kind_of(code: Code) -> ClusterErrorKind {
         | Code::RD_KAFKA_RESP_ERR_NOT_LEADER_FOR_PARTITION
         | Code::RD_KAFKA_RESP_ERR_NOT_CONTROLLER
         | Code::RD_KAFKA_RESP_ERR_NOT_ENOUGH_REPLICAS
+        // "No leaders found", of requests to leaders.
+        | Code::RD_KAFKA_RESP_ERR__NOENT
         | Code::RD_KAFKA_RESP_ERR_OFFSET_NOT_AVAILABLE
         // The coordinator is elsewhere, or still reads its log.
         | Code::RD_KAFKA_RESP_ERR_COORDINATOR_LOAD_IN_PROGRESS
@@ -146,7 +148,10 @@ mod tests {
 
     #[test]
     fn messages_name_the_code() {
-        let error = failed("cannot read t[0]", &NativeError::of(Code::RD_KAFKA_RESP_ERR__TRANSPORT));
+        let error = failed(
+            "cannot read t[0]",
+            &NativeError::of(Code::RD_KAFKA_RESP_ERR__TRANSPORT),
+        );
         assert_eq!(error.kind, ClusterErrorKind::Retriable);
         assert!(error.message.contains("cannot read t[0]") && error.message.contains("_TRANSPORT"));
     }

@@ -12,11 +12,14 @@ use futures_util::future::{Either, select, try_join3};
 use super::{
     Shared,
     error::{failed, kind_of},
-    native::{Client, Found, Kind, NativeError, OffsetSpec, Queue, TopicHandle, list_offset, take_batch},
+    native::{
+        Client, Found, Kind, NativeError, OffsetSpec, Queue, TopicHandle, describe_topics, list_offset,
+        take_batch,
+    },
 };
 use crate::{
     clock::BoxFuture,
-    cluster::{ClusterErrorKind, Isolation, ReadBatch, Reader, Result, Watermarks},
+    cluster::{ClusterError, ClusterErrorKind, Isolation, ReadBatch, Reader, Result, Watermarks},
     record::{Offset, TopicPartition},
 };
 
@@ -74,17 +77,37 @@ impl KafkaReader {
         })
     }
 
+    /// librdkafka does not tell a partition without a leader from one that is not there.
+    async fn check_exists(&self, place: &TopicPartition) -> Result<()> {
+        let Ok(described) = describe_topics(&self.client, std::slice::from_ref(&place.topic))?.await else {
+            return Ok(());
+        };
+        let there = described.iter().any(|(_, info)| match info {
+            Ok(info) => place.partition.get() < info.partitions,
+            Err(error) => kind_of(error.code) != ClusterErrorKind::UnknownTopic,
+        });
+        if there {
+            return Ok(());
+        }
+        let message = format_args!("there is no {place}");
+        Err(ClusterError::new(ClusterErrorKind::UnknownTopic, message))
+    }
+
+    /// Ends the fetching of a partition, which must be over before it is fetched anew.
+    fn stop(&self, open: Open) -> BoxFuture<'static, Result<()>> {
+        self.shared.stops.call(move || {
+            open.stop();
+            Ok(())
+        })
+    }
+
     /// Fetches this partition from there.
     async fn open(&mut self, place: &TopicPartition, from: Offset) -> Result<Open> {
         if let Some(open) = self.open.take() {
             if open.place == *place && open.next == from {
                 return Ok(open);
             }
-            self.shared.stops.call(move || {
-                open.stop();
-                Ok(())
-            })
-            .await?;
+            self.stop(open).await?;
         }
         let what = || format!("cannot read {place}");
         let topic = TopicHandle::new(&self.client, &place.topic)?.map_err(|error| failed(what(), &error))?;
@@ -152,9 +175,13 @@ impl Reader for KafkaReader {
             .and_then(|earliest| Ok((earliest, ask(OffsetSpec::Stable)?, ask(OffsetSpec::Latest)?)));
         Box::pin(async move {
             let (earliest, stable, latest) = calls?;
-            let answers = try_join3(earliest, stable, latest).await;
-            let (earliest, stable, latest) =
-                answers.map_err(|error| failed(format_args!("the ends of {partition}"), &error))?;
+            let (earliest, stable, latest) = match try_join3(earliest, stable, latest).await {
+                Ok(answers) => answers,
+                Err(error) => {
+                    self.check_exists(&partition).await?;
+                    return Err(failed(format_args!("the ends of {partition}"), &error));
+                }
+            };
             let offset = |offset: i64| Offset::new(offset.max(0) as u64);
             Ok(Watermarks {
                 earliest: offset(earliest),
@@ -200,9 +227,12 @@ impl Reader for KafkaReader {
                     continue;
                 }
                 if let Some(open) = self.open.take() {
-                    self.shared.stops.run(move || open.stop());
+                    self.stop(open).await?;
                 }
-                return Err(failed(format_args!("cannot read {partition} from offset {from}"), &error));
+                return Err(failed(
+                    format_args!("cannot read {partition} from offset {from}"),
+                    &error,
+                ));
             }
         })
     }

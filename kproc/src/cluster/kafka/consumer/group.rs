@@ -56,7 +56,10 @@ impl Group for KafkaGroup {
             loop {
                 let outcome = match call.await {
                     Ok(found) => in_order(&name, &partitions, found),
-                    Err(error) => Err(failed(format_args!("committed offsets of group `{name}`"), &error)),
+                    Err(error) => Err(failed(
+                        format_args!("committed offsets of group `{name}`"),
+                        &error,
+                    )),
                 };
                 match outcome {
                     Err(error) if error.kind == ClusterErrorKind::Retriable && clock.now() < deadline => {

@@ -88,7 +88,10 @@ impl Membership {
     pub(super) fn remove(&self, places: &Numbered) {
         let mut state = lock(&self.0);
         for (place, ownership) in places {
-            if state.owned.get(place).is_some_and(|owned| owned.ownership == *ownership)
+            if state
+                .owned
+                .get(place)
+                .is_some_and(|owned| owned.ownership == *ownership)
                 && let Some(owned) = state.owned.remove(place)
             {
                 owned.over.store(true, Ordering::SeqCst);
@@ -126,7 +129,10 @@ impl Membership {
         let state = lock(&self.0);
         state.check(offsets)?;
         state.proof.clone().ok_or_else(|| {
-            ClusterError::new(ClusterErrorKind::OwnershipLost, "this is no member of the group at present")
+            ClusterError::new(
+                ClusterErrorKind::OwnershipLost,
+                "this is no member of the group at present",
+            )
         })
     }
 }

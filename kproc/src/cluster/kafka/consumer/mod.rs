@@ -19,11 +19,11 @@ use tokio::sync::{
     oneshot,
 };
 
+use self::rebalance::{Control, Poller};
 pub(super) use self::{
     group::{KafkaGroup, committed_offset, list_of},
     membership::Membership,
 };
-use self::rebalance::{Control, Poller};
 use super::{
     Shared,
     client_thread::{ClientThread, no_thread},
@@ -69,7 +69,7 @@ impl KafkaMember {
         thread::Builder::new()
             .name("kproc-kafka-poll".into())
             .spawn(move || poller.run())
-            .map_err(no_thread)?;
+            .map_err(|error| no_thread(&error))?;
         Ok(Self {
             events,
             group,

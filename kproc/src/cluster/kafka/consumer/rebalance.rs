@@ -126,7 +126,10 @@ impl Poller {
     }
 
     fn failed(&self, error: &NativeError) -> Failed {
-        Failed(failed(format_args!("membership of group `{}`", self.request.group), error))
+        Failed(failed(
+            format_args!("membership of group `{}`", self.request.group),
+            error,
+        ))
     }
 
     fn poll(&mut self) -> Step {
@@ -160,8 +163,8 @@ impl Poller {
         }
     }
 
-    /// Partitions are given to us. They are assigned paused, at a place that does not matter: [`Queue::seek`]
-    /// (crate::cluster::Queue::seek) says where to begin.
+    /// Partitions are given to us. They are assigned paused, at a place that does not matter: a
+    /// queue's `seek` says where to begin.
     fn assign(&mut self, mut list: PartitionList) -> Step {
         self.assigned = true;
         let client = self.client().clone();
@@ -173,7 +176,13 @@ impl Poller {
             let queue = Queue::of_partition(&client, &place).map_err(Failed)?;
             let (ownership, over) = (next_ownership(), Arc::<AtomicBool>::default());
             owned.push((place.clone(), ownership, over.clone()));
-            let queue = KafkaQueue::new(place.clone(), queue, self.seeks.clone(), over, self.shared.clone());
+            let queue = KafkaQueue::new(
+                place.clone(),
+                queue,
+                self.seeks.clone(),
+                over,
+                self.shared.clone(),
+            );
             assignments.push(Assignment {
                 partition: place,
                 ownership,
@@ -206,7 +215,9 @@ impl Poller {
                 }
             }
         }
-        self.client().unassign(list).map_err(|error| self.failed(&error))?;
+        self.client()
+            .unassign(list)
+            .map_err(|error| self.failed(&error))?;
         self.membership.renew_proof();
         Ok(())
     }
@@ -266,7 +277,9 @@ impl Poller {
         let error = cause.as_ref().unwrap_or(error);
         match kind_of(error.code) {
             // Brokers before 4.0, or with the protocol switched off.
-            ClusterErrorKind::Unsupported if fatal && self.protocol == Protocol::Consumer && !self.assigned => {
+            ClusterErrorKind::Unsupported
+                if fatal && self.protocol == Protocol::Consumer && !self.assigned =>
+            {
                 tracing::info!(group = %self.request.group, reason = %error, "the brokers have no `consumer` group protocol; using `classic`");
                 self.join_classic()
             }
@@ -296,7 +309,10 @@ impl Poller {
         let session = self.request.session_timeout;
         let wanted = [
             ("consumer.session.timeout.ms", session.as_millis().to_string()),
-            ("consumer.heartbeat.interval.ms", heartbeat(session).as_millis().to_string()),
+            (
+                "consumer.heartbeat.interval.ms",
+                heartbeat(session).as_millis().to_string(),
+            ),
         ];
         let client = self.client();
         let present = describe_config(client, Resource::Group, group).map(|call| call.wait(SETTINGS_TIMEOUT));
@@ -315,7 +331,8 @@ impl Poller {
         if !differ {
             return;
         }
-        let altered = alter_config(client, Resource::Group, group, &wanted).map(|call| call.wait(SETTINGS_TIMEOUT));
+        let altered =
+            alter_config(client, Resource::Group, group, &wanted).map(|call| call.wait(SETTINGS_TIMEOUT));
         if let Ok(Err(error)) = altered {
             tracing::warn!(
                 %group, %error,

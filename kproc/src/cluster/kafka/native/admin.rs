@@ -43,6 +43,9 @@ pub(in super::super) struct TopicInfo {
 /// A committed offset of a group.
 pub(in super::super) type GroupOffset = Entry;
 
+/// A topic, or why it cannot be described.
+pub(in super::super) type Described = (String, Outcome<TopicInfo>);
+
 type Outcome<T> = std::result::Result<T, NativeError>;
 
 /// Options of one request.
@@ -231,7 +234,10 @@ pub(in super::super) fn delete_topics(
     client: &Arc<Client>,
     topics: &[Arc<str>],
 ) -> Result<Call<Vec<Outcome<()>>>> {
-    let names = topics.iter().map(|topic| text(topic)).collect::<Result<Vec<_>>>()?;
+    let names = topics
+        .iter()
+        .map(|topic| text(topic))
+        .collect::<Result<Vec<_>>>()?;
     let options = Options::new(client, sys::rd_kafka_admin_op_t::RD_KAFKA_ADMIN_OP_DELETETOPICS);
     let send = |queue: &Queue| {
         // SAFETY: all are alive for the call, which copies them; what was made for it is destroyed after it.
@@ -267,8 +273,11 @@ pub(in super::super) fn delete_topics(
 pub(in super::super) fn describe_topics(
     client: &Arc<Client>,
     topics: &[Arc<str>],
-) -> Result<Call<Vec<(String, Outcome<TopicInfo>)>>> {
-    let names = topics.iter().map(|topic| text(topic)).collect::<Result<Vec<CString>>>()?;
+) -> Result<Call<Vec<Described>>> {
+    let names = topics
+        .iter()
+        .map(|topic| text(topic))
+        .collect::<Result<Vec<CString>>>()?;
     let options = Options::new(client, sys::rd_kafka_admin_op_t::RD_KAFKA_ADMIN_OP_DESCRIBETOPICS);
     let send = |queue: &Queue| {
         let mut pointers: Vec<_> = names.iter().map(|name| name.as_ptr()).collect();
@@ -285,14 +294,17 @@ pub(in super::super) fn describe_topics(
         Ok(unsafe {
             let result = sys::rd_kafka_event_DescribeTopics_result(event.ptr());
             let topics = sys::rd_kafka_DescribeTopics_result_topics(result, &raw mut count);
-            elements(topics, count).iter().map(|topic| described(*topic)).collect()
+            elements(topics, count)
+                .iter()
+                .map(|topic| described(*topic))
+                .collect()
         })
     }))
 }
 
 /// # Safety
 /// `topic` is a description that lives.
-unsafe fn described(topic: *const sys::rd_kafka_TopicDescription_t) -> (String, Outcome<TopicInfo>) {
+unsafe fn described(topic: *const sys::rd_kafka_TopicDescription_t) -> Described {
     // SAFETY: by the caller's promise.
     unsafe {
         let name = owned(sys::rd_kafka_TopicDescription_name(topic));
@@ -336,7 +348,10 @@ pub(in super::super) fn describe_config(
     name: &str,
 ) -> Result<Call<Vec<(String, String)>>> {
     let name = text(name)?;
-    let options = Options::new(client, sys::rd_kafka_admin_op_t::RD_KAFKA_ADMIN_OP_DESCRIBECONFIGS);
+    let options = Options::new(
+        client,
+        sys::rd_kafka_admin_op_t::RD_KAFKA_ADMIN_OP_DESCRIBECONFIGS,
+    );
     let send = |queue: &Queue| {
         // SAFETY: all are alive for the call, which copies them.
         unsafe {
@@ -428,10 +443,7 @@ pub(in super::super) fn alter_config(
 }
 
 /// Deletes the records before these offsets.
-pub(in super::super) fn delete_records(
-    client: &Arc<Client>,
-    before: &PartitionList,
-) -> Call<Vec<Entry>> {
+pub(in super::super) fn delete_records(client: &Arc<Client>, before: &PartitionList) -> Call<Vec<Entry>> {
     let options = Options::new(client, sys::rd_kafka_admin_op_t::RD_KAFKA_ADMIN_OP_DELETERECORDS);
     let send = |queue: &Queue| {
         // SAFETY: all are alive for the call, which copies them.
@@ -505,7 +517,13 @@ pub(in super::super) fn alter_group_offsets(
         // SAFETY: all are alive for the call, which copies them.
         unsafe {
             let mut request = sys::rd_kafka_AlterConsumerGroupOffsets_new(group.as_ptr(), offsets.ptr());
-            sys::rd_kafka_AlterConsumerGroupOffsets(client.ptr(), &raw mut request, 1, options.0, queue.ptr());
+            sys::rd_kafka_AlterConsumerGroupOffsets(
+                client.ptr(),
+                &raw mut request,
+                1,
+                options.0,
+                queue.ptr(),
+            );
             sys::rd_kafka_AlterConsumerGroupOffsets_destroy(request);
         }
     };
@@ -533,7 +551,13 @@ pub(in super::super) fn delete_group_offsets(
         // SAFETY: all are alive for the call, which copies them.
         unsafe {
             let mut request = sys::rd_kafka_DeleteConsumerGroupOffsets_new(group.as_ptr(), places.ptr());
-            sys::rd_kafka_DeleteConsumerGroupOffsets(client.ptr(), &raw mut request, 1, options.0, queue.ptr());
+            sys::rd_kafka_DeleteConsumerGroupOffsets(
+                client.ptr(),
+                &raw mut request,
+                1,
+                options.0,
+                queue.ptr(),
+            );
             sys::rd_kafka_DeleteConsumerGroupOffsets_destroy(request);
         }
     };

@@ -111,7 +111,8 @@ impl Client {
         let mut metadata = std::ptr::null();
         // SAFETY: the client is alive; the answer is ours, and destroyed at once.
         let code = unsafe {
-            let code = sys::rd_kafka_metadata(self.ptr(), 0, std::ptr::null_mut(), &raw mut metadata, timeout);
+            let code =
+                sys::rd_kafka_metadata(self.ptr(), 0, std::ptr::null_mut(), &raw mut metadata, timeout);
             if code == NO_ERROR {
                 sys::rd_kafka_metadata_destroy(metadata);
             }
@@ -151,7 +152,12 @@ impl Drop for Remains {
     }
 }
 
-unsafe extern "C" fn log_line(rk: *const sys::rd_kafka_t, level: c_int, facility: *const c_char, line: *const c_char) {
+unsafe extern "C" fn log_line(
+    rk: *const sys::rd_kafka_t,
+    level: c_int,
+    facility: *const c_char,
+    line: *const c_char,
+) {
     if rk.is_null() || facility.is_null() || line.is_null() {
         return;
     }
@@ -159,7 +165,11 @@ unsafe extern "C" fn log_line(rk: *const sys::rd_kafka_t, level: c_int, facility
     // live for this call.
     let (log, facility, line) = unsafe {
         let log: *mut c_void = sys::rd_kafka_opaque(rk);
-        (&*log.cast::<LogLine>(), CStr::from_ptr(facility), CStr::from_ptr(line))
+        (
+            &*log.cast::<LogLine>(),
+            CStr::from_ptr(facility),
+            CStr::from_ptr(line),
+        )
     };
     log(level, &facility.to_string_lossy(), &line.to_string_lossy());
 }
@@ -183,7 +193,10 @@ pub(in super::super) fn features() -> Vec<String> {
     }
     // SAFETY: librdkafka has written a text that ends with zero.
     let value = unsafe { owned(value.as_ptr()) };
-    value.split(',').map(|feature| feature.trim().to_owned()).collect()
+    value
+        .split(',')
+        .map(|feature| feature.trim().to_owned())
+        .collect()
 }
 
 /// Properties that a client is about to be made of.

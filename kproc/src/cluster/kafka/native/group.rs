@@ -61,7 +61,10 @@ impl Event {
 
 impl Client {
     /// Joins the group, for these topics.
-    pub(in super::super) fn subscribe<'t>(&self, topics: impl Iterator<Item = &'t str>) -> Result<Outcome<()>> {
+    pub(in super::super) fn subscribe<'t>(
+        &self,
+        topics: impl Iterator<Item = &'t str>,
+    ) -> Result<Outcome<()>> {
         let list = PartitionList::new();
         for topic in topics {
             let topic = text(topic)?;
@@ -181,7 +184,13 @@ pub(in super::super) fn commit(client: &Arc<Client>, offsets: &PartitionList) ->
     let send = |queue: &Queue| {
         // SAFETY: all are alive for the call, which copies them.
         let code = unsafe {
-            sys::rd_kafka_commit_queue(client.ptr(), offsets.ptr(), queue.ptr(), None, std::ptr::null_mut())
+            sys::rd_kafka_commit_queue(
+                client.ptr(),
+                offsets.ptr(),
+                queue.ptr(),
+                None,
+                std::ptr::null_mut(),
+            )
         };
         refused = NativeError::check(code);
     };

@@ -54,13 +54,21 @@ impl PartitionList {
     }
 
     /// Adds a place.
-    pub(in super::super) fn add(&mut self, place: &TopicPartition, offset: i64, metadata: &str) -> Result<()> {
+    pub(in super::super) fn add(
+        &mut self,
+        place: &TopicPartition,
+        offset: i64,
+        metadata: &str,
+    ) -> Result<()> {
         let topic = text(&place.topic)?;
         // SAFETY: the list is alive; what `add` returns is an entry of it, valid until the next call. librdkafka
         // frees the metadata with the list, by `free`: so they are allocated by `malloc`, here by `strdup`'s kin.
         unsafe {
-            let entry =
-                sys::rd_kafka_topic_partition_list_add(self.ptr(), topic.as_ptr(), place.partition.get() as i32);
+            let entry = sys::rd_kafka_topic_partition_list_add(
+                self.ptr(),
+                topic.as_ptr(),
+                place.partition.get() as i32,
+            );
             (*entry).offset = offset;
             if !metadata.is_empty() {
                 let copy = rdkafka_malloc(metadata.len());

@@ -43,7 +43,9 @@ pub(in super::super) fn take_batch(queue: &Queue, max: usize) -> Found {
         client: queue.client().clone(),
     };
     for pointer in pointers {
-        let Some(pointer) = NonNull::new(pointer) else { continue };
+        let Some(pointer) = NonNull::new(pointer) else {
+            continue;
+        };
         let message = Message(pointer);
         // SAFETY: the message is alive.
         let native = unsafe { message.0.as_ref() };
@@ -174,7 +176,9 @@ impl Lender for Messages {
             timestamp: row.timestamp,
             key,
             value,
-            headers: Headers::from_encoded(&self.headers[row.headers.start as usize..row.headers.end as usize]),
+            headers: Headers::from_encoded(
+                &self.headers[row.headers.start as usize..row.headers.end as usize],
+            ),
         }
     }
 }

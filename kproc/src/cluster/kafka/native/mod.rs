@@ -19,7 +19,8 @@ mod queue;
 
 pub(super) use admin::{
     GroupOffset, OffsetSpec, Resource, alter_config, alter_group_offsets, count_members, create_topics,
-    delete_group_offsets, delete_records, delete_topics, describe_config, describe_topics, group_offsets, list_offset,
+    delete_group_offsets, delete_records, delete_topics, describe_config, describe_topics, group_offsets,
+    list_offset,
 };
 pub(super) use call::Call;
 pub(super) use client::{Client, Kind, LogLine, features};

@@ -49,7 +49,12 @@ impl TopicHandle {
     }
 
     /// Begins to fetch a partition into a queue.
-    pub(in super::super) fn start(&self, partition: Partition, offset: Offset, queue: &super::Queue) -> Outcome<()> {
+    pub(in super::super) fn start(
+        &self,
+        partition: Partition,
+        offset: Offset,
+        queue: &super::Queue,
+    ) -> Outcome<()> {
         // SAFETY: topic and queue are alive.
         let refused = unsafe {
             sys::rd_kafka_consume_start_queue(
@@ -74,25 +79,46 @@ impl TopicHandle {
         let headers = record.headers;
         let headers = (!headers.is_empty()).then(|| Headers::of(headers));
         // librdkafka takes a time of zero for "now", and cannot be told otherwise: the next millisecond it is.
-        let timestamp = record.timestamp.map_or(0, |timestamp| match timestamp.as_millis() {
-            0 => 1,
-            millis => millis,
-        });
-        let mut arguments = [
-            argument(sys::rd_kafka_vtype_t::RD_KAFKA_VTYPE_RKT, |u| u.rkt = self.topic.as_ptr()),
-            argument(sys::rd_kafka_vtype_t::RD_KAFKA_VTYPE_PARTITION, |u| {
-                u.i32_ = record.partition.map_or(-1, |partition| partition.get() as i32);
-            }),
-            argument(sys::rd_kafka_vtype_t::RD_KAFKA_VTYPE_MSGFLAGS, |u| u.i = sys::RD_KAFKA_MSG_F_COPY),
-            argument(sys::rd_kafka_vtype_t::RD_KAFKA_VTYPE_KEY, |u| u.mem = memory(record.key)),
-            argument(sys::rd_kafka_vtype_t::RD_KAFKA_VTYPE_VALUE, |u| u.mem = memory(record.value)),
-            argument(sys::rd_kafka_vtype_t::RD_KAFKA_VTYPE_TIMESTAMP, |u| u.i64_ = timestamp),
-            argument(sys::rd_kafka_vtype_t::RD_KAFKA_VTYPE_END, |_| {}),
+        let timestamp = record
+            .timestamp
+            .map_or(0, |timestamp| match timestamp.as_millis() {
+                0 => 1,
+                millis => millis,
+            });
+        let partition = record.partition.map_or(-1, |partition| partition.get() as i32);
+        let mut arguments = vec![
+            argument(
+                Type::RD_KAFKA_VTYPE_RKT,
+                Value {
+                    rkt: self.topic.as_ptr(),
+                },
+            ),
+            argument(Type::RD_KAFKA_VTYPE_PARTITION, Value { i32_: partition }),
+            argument(
+                Type::RD_KAFKA_VTYPE_MSGFLAGS,
+                Value {
+                    i: sys::RD_KAFKA_MSG_F_COPY,
+                },
+            ),
+            argument(
+                Type::RD_KAFKA_VTYPE_KEY,
+                Value {
+                    mem: memory(record.key),
+                },
+            ),
+            argument(
+                Type::RD_KAFKA_VTYPE_VALUE,
+                Value {
+                    mem: memory(record.value),
+                },
+            ),
+            argument(Type::RD_KAFKA_VTYPE_TIMESTAMP, Value { i64_: timestamp }),
         ];
-        let mut count = arguments.len() - 1;
         if let Some(headers) = &headers {
-            arguments[count] = argument(sys::rd_kafka_vtype_t::RD_KAFKA_VTYPE_HEADERS, |u| u.headers = headers.0);
-            count += 1;
+            arguments.push(argument(
+                Type::RD_KAFKA_VTYPE_HEADERS,
+                Value { headers: headers.0 },
+            ));
         }
         // SAFETY: each argument is of the kind that its type says, and lives for the call; key and value are
         // copied; the headers are librdkafka's if the call succeeds, and ours otherwise.
@@ -100,7 +126,7 @@ impl TopicHandle {
             NativeError::take(sys::rd_kafka_produceva(
                 self.client.ptr(),
                 arguments.as_ptr(),
-                count,
+                arguments.len(),
             ))
         };
         if outcome.is_ok() {
@@ -125,18 +151,18 @@ fn last_error(refused: c_int) -> Outcome<()> {
     Err(NativeError::of(unsafe { sys::rd_kafka_last_error() }))
 }
 
-type Value = sys::rd_kafka_vu_s__bindgen_ty_1;
+use sys::{rd_kafka_vtype_t as Type, rd_kafka_vu_s__bindgen_ty_1 as Value};
 
-fn argument(vtype: sys::rd_kafka_vtype_t, set: impl FnOnce(&mut Value)) -> sys::rd_kafka_vu_t {
-    let mut u = Value { _pad: [0; 64] };
-    set(&mut u);
+fn argument(vtype: Type, u: Value) -> sys::rd_kafka_vu_t {
     sys::rd_kafka_vu_t { vtype, u }
 }
 
 /// Null is a null pointer; what is empty has some pointer.
 fn memory(bytes: Option<&[u8]>) -> sys::rd_kafka_vu_s__bindgen_ty_1__bindgen_ty_1 {
     sys::rd_kafka_vu_s__bindgen_ty_1__bindgen_ty_1 {
-        ptr: bytes.map_or(std::ptr::null_mut(), |bytes| bytes.as_ptr().cast_mut().cast::<c_void>()),
+        ptr: bytes.map_or(std::ptr::null_mut(), |bytes| {
+            bytes.as_ptr().cast_mut().cast::<c_void>()
+        }),
         size: bytes.map_or(0, <[u8]>::len),
     }
 }

@@ -20,7 +20,7 @@ use crate::{cluster::Result, record::TopicPartition};
 
 /// A queue of a client.
 pub(in super::super) struct Queue {
-    queue: NonNull<sys::rd_kafka_queue_t>,
+    native: NonNull<sys::rd_kafka_queue_t>,
     /// librdkafka points to it while the queue is here.
     wake: Box<AtomicWaker>,
     client: Arc<Client>,
@@ -67,10 +67,10 @@ impl Queue {
     }
 
     fn own(client: &Arc<Client>, queue: *mut sys::rd_kafka_queue_t) -> Self {
-        let queue = NonNull::new(queue).expect("a live client has its queues");
+        let native = NonNull::new(queue).expect("a live client has its queues");
         let wake = Box::new(AtomicWaker::new());
         Self {
-            queue,
+            native,
             wake,
             client: client.clone(),
         }
@@ -111,7 +111,7 @@ impl Queue {
     }
 
     pub(super) fn ptr(&self) -> *mut sys::rd_kafka_queue_t {
-        self.queue.as_ptr()
+        self.native.as_ptr()
     }
 
     pub(in super::super) fn client(&self) -> &Arc<Client> {

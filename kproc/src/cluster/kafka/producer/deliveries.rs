@@ -66,7 +66,7 @@ impl Deliveries {
         thread::Builder::new()
             .name("kproc-kafka-sent".into())
             .spawn(run)
-            .map_err(no_thread)?;
+            .map_err(|error| no_thread(&error))?;
         Ok(deliveries)
     }
 
@@ -80,7 +80,9 @@ impl Deliveries {
                 let mut heard = self.lock();
                 event.deliveries(|delivery| match delivery.error {
                     None => {
-                        let Ok(offset) = u64::try_from(delivery.offset) else { return };
+                        let Ok(offset) = u64::try_from(delivery.offset) else {
+                            return;
+                        };
                         let next = Offset::new(offset + 1);
                         let key = (delivery.topic, delivery.partition);
                         let entry = heard.positions.entry(key).or_insert_with(|| {
@@ -161,7 +163,10 @@ impl Deliveries {
 /// A record was not written.
 #[cold]
 pub(super) fn not_written(topic: &str, size: usize, error: &NativeError) -> ClusterError {
-    let error = failed(format_args!("a record of {size} bytes for topic `{topic}` was not written"), error);
+    let error = failed(
+        format_args!("a record of {size} bytes for topic `{topic}` was not written"),
+        error,
+    );
     match error.kind {
         ClusterErrorKind::RecordTooLarge => ClusterError::new(
             error.kind,

@@ -75,7 +75,11 @@ impl KafkaProducer {
             deliveries,
             calls: ClientThread::start("kproc-kafka-call")?,
             topics: BTreeMap::new(),
-            state: if steps.is_some() { State::Uninitialized } else { State::Idle },
+            state: if steps.is_some() {
+                State::Uninitialized
+            } else {
+                State::Idle
+            },
             steps,
             client,
         })
@@ -181,7 +185,9 @@ impl Producer for KafkaProducer {
     }
 
     fn send<'a>(&'a mut self, records: &'a mut Outbox) -> BoxFuture<'a, Result<()>> {
-        let begun = self.check().and_then(|()| if records.is_empty() { Ok(()) } else { self.begin() });
+        let begun = self
+            .check()
+            .and_then(|()| if records.is_empty() { Ok(()) } else { self.begin() });
         if let Err(error) = begun {
             records.clear();
             return Box::pin(std::future::ready(Err(error)));

@@ -93,7 +93,9 @@ impl Steps {
     ) -> Result<()> {
         let deadline = self.clock.now() + PATIENCE;
         loop {
-            let Err(error) = call(&self.client) else { return Ok(()) };
+            let Err(error) = call(&self.client) else {
+                return Ok(());
+            };
             let again = error.retriable && !error.abortable && !error.fatal;
             if !again || self.clock.now() >= deadline || self.deliveries.gone.load(Ordering::SeqCst) {
                 return Err(failed_step(&self.id, step, &error));
