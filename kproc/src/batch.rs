@@ -31,7 +31,11 @@ enum Source {
 }
 
 impl Source {
-    #[inline]
+    #[inline(always)]
+    #[expect(
+        clippy::inline_always,
+        reason = "as for `Batch::record`, which it is a part of"
+    )]
     fn row(&self, row: u32) -> LentRow<'_> {
         match self {
             Self::Segment(segment) => segment.row(row),
@@ -82,7 +86,11 @@ impl Segment {
         &self.bytes[range.start as usize..range.end as usize]
     }
 
-    #[inline]
+    #[inline(always)]
+    #[expect(
+        clippy::inline_always,
+        reason = "as for `Batch::record`, which it is a part of"
+    )]
     fn row(&self, row: u32) -> LentRow<'_> {
         let row = &self.rows[row as usize];
         LentRow {
@@ -181,12 +189,10 @@ impl Batch {
 
     /// Bytes of the keys, values and headers that are left.
     pub(crate) fn bytes(&self) -> usize {
-        let length = |range: &Option<Range<u32>>| range.as_ref().map_or(0, Range::len);
-        self.pieces
-            .iter()
-            .skip(self.piece)
-            .flat_map(|(segment, rows)| &segment.rows[rows.start as usize..rows.end as usize])
-            .map(|row| length(&row.key) + length(&row.value) + row.headers.len())
+        let length = |bytes: Option<&[u8]>| bytes.map_or(0, <[u8]>::len);
+        let rows = self.pieces.iter().skip(self.piece);
+        rows.flat_map(|(source, rows)| rows.clone().map(|row| source.row(row)))
+            .map(|row| length(row.key) + length(row.value) + row.headers.encoded().len())
             .sum()
     }
 
@@ -223,7 +229,11 @@ impl Batch {
         }
     }
 
-    #[inline]
+    #[inline(always)]
+    #[expect(
+        clippy::inline_always,
+        reason = "as for `Batch::record`, which it is a part of"
+    )]
     fn current(&self) -> Option<LentRow<'_>> {
         let (source, rows) = self.pieces.get(self.piece)?;
         Some(source.row(rows.start))

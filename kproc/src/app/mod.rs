@@ -3,6 +3,7 @@
 //! What may be here: what a program says before anything runs. How it then runs is `runtime`'s; the command
 //! line is `cli`'s.
 
+mod brokers;
 mod demo;
 mod feed;
 mod plan;
@@ -137,19 +138,23 @@ impl App {
     /// Settings are those of the program alone: flags, variables and files are [`main`](App::main)'s.
     pub fn start(self) -> Result<Running, RunError> {
         let topology = Arc::new(self.topology(&self.settings)?);
-        let Some(cluster) = self.cluster else {
-            return Err(RunError::Check(vec![
-                "there is no cluster to run on, and this version of kproc cannot connect to Kafka yet: give the \
-                 application a cluster with `App::on`"
-                    .to_owned(),
-            ]));
+        let clock = Arc::new(SystemClock::new());
+        let cluster = match self.cluster {
+            Some(cluster) => cluster,
+            None if self.settings.brokers.is_empty() => {
+                return Err(RunError::Check(vec![
+                    "there is no cluster to run on: set `brokers`, or give the application a cluster with `App::on`"
+                        .to_owned(),
+                ]));
+            }
+            None => brokers::cluster_of(&self.settings, clock.clone())
+                .map_err(|error| RunError::Check(vec![error.to_string()]))?,
         };
         let directory = self
             .settings
             .state_dir
             .clone()
             .unwrap_or_else(|| PathBuf::from(DEFAULT_STATE_DIR));
-        let clock = Arc::new(SystemClock::new());
         let threads: Arc<dyn Spawner> = Arc::new(Threads);
         runtime::start(
             plan(topology, self.factories.into(), &self.settings, directory),

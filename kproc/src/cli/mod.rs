@@ -9,6 +9,7 @@ mod dump;
 mod embedded;
 mod failure;
 mod feed;
+mod kafka;
 mod lag;
 mod lines;
 mod log;

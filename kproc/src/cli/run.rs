@@ -1,6 +1,6 @@
 //! `run`: on which cluster, and what must be asked for before anything is opened.
 
-use super::{args::RunArgs, embedded, failure::Failure};
+use super::{args::RunArgs, embedded, failure::Failure, kafka};
 use crate::{app::App, config::Settings};
 
 /// Runs the application.
@@ -31,8 +31,5 @@ pub(crate) fn run(app: App, settings: &Settings, args: &RunArgs) -> Result<(), F
              `--feed TOPIC=FILE` and see what comes out with `--dump TOPIC=FILE`"
         )));
     }
-    Err(Failure::usage(
-        "this version of kproc cannot connect to Kafka yet; that comes next. Until then, leave out the brokers and \
-         run with `--embedded`, on a cluster inside this process",
-    ))
+    kafka::run(app, settings)
 }

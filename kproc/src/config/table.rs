@@ -50,7 +50,8 @@ macro_rules! settings {
             $($(#[doc = $doc])+ pub $name: $type,)*
             /// Names of topics in the cluster, by their names in the program, where these differ.
             pub topics: BTreeMap<String, String>,
-            /// Properties for the Kafka client, by librdkafka's names. They win over what kproc sets.
+            /// Properties for the Kafka client, by librdkafka's names. They win over kproc's defaults; those that kproc
+            /// must own are refused.
             pub librdkafka: Properties,
         }
 

@@ -12,7 +12,7 @@ use std::{
 /// Where the broker is; `None`: there is none to be had here, which was said. With `CI=true` that is a failure.
 ///
 /// `KPROC_TEST_BROKERS` names one that runs already.
-pub fn broker() -> Option<&'static str> {
+pub(crate) fn broker() -> Option<&'static str> {
     static BROKER: OnceLock<Result<Broker, String>> = OnceLock::new();
     match BROKER.get_or_init(|| start(&[])) {
         Ok(broker) => Some(&broker.address),
@@ -64,10 +64,11 @@ fn start(settings: &[&str]) -> Result<Broker, String> {
 
 /// The folder with the broker's script and, built if need be, its jars.
 fn tools() -> Result<PathBuf, String> {
-    let tools = Path::new(env!("CARGO_MANIFEST_DIR")).join("../tools/kafka");
-    if !tools.is_dir() {
+    let manifest = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let mut tools = manifest.ancestors().map(|above| above.join("tools/kafka"));
+    let Some(tools) = tools.find(|tools| tools.join("broker.sh").is_file()) else {
         return Err("the repository's `tools/kafka` is not here".into());
-    }
+    };
     let runs = |program: &str, argument: &str| {
         let status = Command::new(program)
             .arg(argument)

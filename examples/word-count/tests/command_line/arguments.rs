@@ -39,9 +39,9 @@ fn without_a_cluster_both_ways_on_are_told() {
         ],
     );
     assert_fails(
-        &run(&["--brokers", "a:9092"], ""),
+        &run(&["--brokers", "a:9092", "-X", "group.id=mine"], ""),
         2,
-        &["cannot connect to Kafka yet", "--embedded"],
+        &["`group.id` cannot be set", "application's id"],
     );
     assert_fails(
         &run(&["--brokers", "a:9092", "--embedded"], ""),
@@ -193,7 +193,7 @@ fn h03_secrets_are_never_printed() {
         (&["run", "--embedded", "--feed", "lines=-"], true),
         (&["topology"], true),
         (&["run", "--embedded", "--threads", "none"], false),
-        (&["run", "--brokers", "a:9092"], false),
+        (&["run", "--brokers", "a:9092", "-X", "acks=0"], false),
         (&["run", "--embedded", "-X", "hunter2"], false),
     ];
     for (args, good) in ends {

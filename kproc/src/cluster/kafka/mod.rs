@@ -107,7 +107,7 @@ impl Cluster for KafkaCluster {
     fn admin(&self) -> Result<Box<dyn Admin>> {
         let client = self
             .shared
-            .client(native::Kind::Producer, &self.shared.config.admin())?;
+            .client(native::Kind::Other, &self.shared.config.admin())?;
         Ok(Box::new(KafkaAdmin::new(
             client,
             self.shared.config.clock.clone(),

@@ -67,7 +67,7 @@ impl KafkaReader {
     pub(super) fn new(shared: Arc<Shared>, isolation: Isolation) -> Result<Self> {
         let client = match shared.readers.take(isolation) {
             Some(client) => client,
-            None => shared.client(Kind::Consumer, &shared.config.reader(isolation))?,
+            None => shared.client(Kind::Other, &shared.config.reader(isolation))?,
         };
         Ok(Self {
             shared,

@@ -45,7 +45,7 @@ pub(super) struct KafkaMember {
 impl KafkaMember {
     pub(super) fn join(shared: Arc<Shared>, request: JoinRequest) -> Result<Self> {
         let properties = shared.config.member(&request, Protocol::Consumer);
-        let client = shared.client(Kind::Consumer, &properties)?;
+        let client = shared.client(Kind::Member, &properties)?;
         let queue = Arc::new(Queue::of_consumer(&client));
         let membership = Arc::new(Membership::new(client));
         let control = Arc::new(Control::new(queue.clone()));

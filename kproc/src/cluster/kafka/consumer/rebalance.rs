@@ -296,7 +296,7 @@ impl Poller {
     fn join_classic(&mut self) -> Step {
         self.protocol = Protocol::Classic;
         let properties = self.shared.config.member(&self.request, Protocol::Classic);
-        let client = self.shared.client(Kind::Consumer, &properties).map_err(Failed)?;
+        let client = self.shared.client(Kind::Member, &properties).map_err(Failed)?;
         self.queue = Arc::new(Queue::of_consumer(&client));
         *lock(&self.control.queue) = self.queue.clone();
         self.membership.replace(client);

@@ -21,8 +21,11 @@ use crate::{
 /// What a client is for.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in super::super) enum Kind {
-    Consumer,
+    /// A member of a group, whose queue is polled.
+    Member,
     Producer,
+    /// Reads and asks, with queues of its own: what it has to say goes to the log.
+    Other,
 }
 
 /// Takes librdkafka's log lines: level (as in syslog), facility, text. Called on any of its threads.
@@ -56,10 +59,11 @@ impl Client {
             conf.set(name, value)?;
         }
         let (native_kind, events) = match kind {
-            Kind::Consumer => (
+            Kind::Member => (
                 sys::rd_kafka_type_t::RD_KAFKA_CONSUMER,
                 sys::RD_KAFKA_EVENT_REBALANCE | sys::RD_KAFKA_EVENT_ERROR | sys::RD_KAFKA_EVENT_OFFSET_COMMIT,
             ),
+            Kind::Other => (sys::rd_kafka_type_t::RD_KAFKA_CONSUMER, sys::RD_KAFKA_EVENT_NONE),
             Kind::Producer => (
                 sys::rd_kafka_type_t::RD_KAFKA_PRODUCER,
                 sys::RD_KAFKA_EVENT_DR | sys::RD_KAFKA_EVENT_ERROR,

@@ -1,0 +1,183 @@
+//! The program on a real Kafka.
+
+#[path = "../../../kproc/tests/broker/mod.rs"]
+mod broker;
+
+use std::{
+    collections::BTreeMap,
+    path::Path,
+    process::{Child, Command, ExitStatus, Stdio},
+    sync::Arc,
+    time::Duration,
+};
+
+use kproc::{
+    Clock, Partition, SystemClock, TopicPartition,
+    cluster::{
+        Cluster, Isolation, NewTopic, ProducerOptions,
+        kafka::{KafkaCluster, KafkaOptions},
+    },
+    outbox::{Outbox, RawRecord},
+};
+
+const PARTITIONS: u32 = 2;
+
+/// A cluster to test with.
+struct Kafka {
+    brokers: &'static str,
+    cluster: KafkaCluster,
+    clock: Arc<SystemClock>,
+}
+
+impl Kafka {
+    fn new(brokers: &'static str) -> Self {
+        let clock = Arc::new(SystemClock::new());
+        let options = KafkaOptions::new(vec![brokers.to_owned()], clock.clone());
+        Self {
+            brokers,
+            cluster: KafkaCluster::new(options).unwrap(),
+            clock,
+        }
+    }
+
+    async fn make_topics(&self) {
+        let new = ["lines", "words", "counts"].map(|name| NewTopic {
+            name: name.into(),
+            partitions: PARTITIONS,
+            config: vec![],
+        });
+        let outcomes = self.cluster.admin().unwrap().create(new.to_vec()).await.unwrap();
+        assert_eq!(outcomes, [Ok(()), Ok(()), Ok(())]);
+    }
+
+    async fn write(&self, lines: &[&str]) {
+        let mut outbox = Outbox::default();
+        for line in lines {
+            let record = RawRecord {
+                value: Some(line.as_bytes()),
+                ..RawRecord::default()
+            };
+            outbox.push_raw(&"lines".into(), &record);
+        }
+        let mut producer = self.cluster.producer(ProducerOptions::default()).unwrap();
+        producer.send(&mut outbox).await.unwrap();
+        producer.flush().await.unwrap();
+    }
+
+    /// All counts that were written, in order for each word.
+    async fn counts(&self) -> BTreeMap<String, Vec<u64>> {
+        let mut counts = BTreeMap::<String, Vec<u64>>::new();
+        let mut reader = self.cluster.reader(Isolation::ReadCommitted).unwrap();
+        for number in 0..PARTITIONS {
+            let place = TopicPartition::new("counts", Partition::new(number));
+            let ends = reader.watermarks(place.clone()).await.unwrap();
+            let mut next = ends.earliest;
+            while next < ends.stable {
+                let wait = Duration::from_secs(10);
+                let mut read = reader.read(place.clone(), next, 1000, wait).await.unwrap();
+                next = read.next;
+                while let Some(record) = read.batch.record(0, place.partition) {
+                    let word = String::from_utf8(record.key.unwrap().to_vec()).unwrap();
+                    let count = u64::from_be_bytes(record.value.unwrap().try_into().unwrap());
+                    counts.entry(word).or_default().push(count);
+                    read.batch.advance();
+                }
+            }
+        }
+        counts
+    }
+
+    /// Waits until that many counts were written.
+    async fn counted(&self, program: &mut Program, number: usize) -> BTreeMap<String, Vec<u64>> {
+        let patience = self.clock.now() + Duration::from_secs(60);
+        loop {
+            let counts = self.counts().await;
+            if counts.values().map(Vec::len).sum::<usize>() >= number {
+                return counts;
+            }
+            assert!(self.clock.now() < patience, "after a minute: {counts:?}");
+            let ended = program.0.try_wait().unwrap();
+            assert!(ended.is_none(), "the program ended: {ended:?}");
+            self.clock
+                .sleep_until(self.clock.now() + Duration::from_millis(50))
+                .await;
+        }
+    }
+}
+
+/// The program, running.
+struct Program(Child);
+
+impl Program {
+    fn start(kafka: &Kafka, state: &Path) -> Self {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_word-count"));
+        for (name, _) in std::env::vars_os().filter(|(name, _)| name.to_string_lossy().starts_with("KPROC_"))
+        {
+            command.env_remove(name);
+        }
+        command.args(["run", "--threads", "2", "--commit-interval", "100ms"]);
+        command
+            .args(["--brokers", kafka.brokers, "--state-dir"])
+            .arg(state);
+        Self(command.stdin(Stdio::null()).spawn().unwrap())
+    }
+
+    /// Asks it to stop, as a service manager does, and waits for it.
+    fn stop(mut self) -> ExitStatus {
+        let asked = Command::new("kill").arg(self.0.id().to_string()).status();
+        assert!(asked.unwrap().success());
+        self.0.wait().unwrap()
+    }
+}
+
+impl Drop for Program {
+    fn drop(&mut self) {
+        // It has ended already, unless the test has failed.
+        let _ = self.0.kill();
+    }
+}
+
+/// Scenario G08, and restoring: a stop commits all, and a new directory is filled from the changelog.
+#[test]
+fn g08_counts_go_on_after_a_stop_and_without_the_directory() {
+    let Some(brokers) = broker::broker() else { return };
+    let executor = tokio::runtime::Builder::new_current_thread()
+        .enable_time()
+        .build();
+    executor.unwrap().block_on(async {
+        let kafka = Kafka::new(brokers);
+        kafka.make_topics().await;
+        let state = tempfile::tempdir().unwrap();
+
+        kafka.write(&["apple plum", "apple", "pear apple"]).await;
+        let mut program = Program::start(&kafka, state.path());
+        let counts = kafka.counted(&mut program, 5).await;
+        assert_eq!(counts["apple"], [1, 2, 3]);
+        assert!(program.stop().success());
+
+        kafka.write(&["apple", "plum"]).await;
+        let mut program = Program::start(&kafka, state.path());
+        let counts = kafka.counted(&mut program, 7).await;
+        assert_eq!(
+            (&*counts["apple"], &*counts["plum"]),
+            (&[1, 2, 3, 4][..], &[1, 2][..])
+        );
+        assert!(program.stop().success());
+
+        let other = tempfile::tempdir().unwrap();
+        kafka.write(&["apple pear fig"]).await;
+        let mut program = Program::start(&kafka, other.path());
+        let counts = kafka.counted(&mut program, 10).await;
+        assert!(program.stop().success());
+        let expected: BTreeMap<String, Vec<u64>> = [
+            ("apple", vec![1, 2, 3, 4, 5]),
+            ("fig", vec![1]),
+            ("pear", vec![1, 2]),
+            ("plum", vec![1, 2]),
+        ]
+        .map(|(word, counts)| (word.to_owned(), counts))
+        .into();
+        assert_eq!(counts, expected);
+        assert_eq!(kafka.counts().await, expected, "nothing was counted twice");
+    });
+}

@@ -1,0 +1,27 @@
+//! `run --brokers`: on Kafka, until somebody stops it.
+
+use std::pin::pin;
+
+use tokio::select;
+
+use super::{failure::Failure, signal::Interrupted};
+use crate::{app::App, config::Settings};
+
+/// Runs until a signal, which stops in good order, or a failure.
+pub(crate) fn run(mut app: App, settings: &Settings) -> Result<(), Failure> {
+    let interrupted = Interrupted::watch();
+    let mut interrupted =
+        interrupted.map_err(|error| Failure::run(format!("cannot watch signals: {error}")))?;
+    app.settings = settings.clone();
+    let running = app.start().map_err(Failure::usage)?;
+    let executor = tokio::runtime::Builder::new_current_thread().build();
+    let executor = executor.map_err(|error| Failure::run(format!("cannot start: {error}")))?;
+    executor.block_on(async {
+        let mut ended = pin!(running.wait());
+        select! { biased;
+            ended = &mut ended => return ended.map_err(Failure::run),
+            _ = interrupted.number() => running.shutdown(settings.stop_timeout),
+        }
+        ended.await.map_err(Failure::run)
+    })
+}
