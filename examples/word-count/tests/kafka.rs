@@ -11,6 +11,7 @@ use std::{
     time::Duration,
 };
 
+use broker::TestBroker;
 use kproc::{
     Clock, Partition, SystemClock, TopicPartition,
     cluster::{
@@ -21,6 +22,10 @@ use kproc::{
 };
 
 const PARTITIONS: u32 = 2;
+
+/// One for each test: the program's group and changelog have the same names in all of them.
+static BROKER: TestBroker = TestBroker::new(&[]);
+static HANDOVER_BROKER: TestBroker = TestBroker::new(&[]);
 
 /// A cluster to test with.
 struct Kafka {
@@ -116,6 +121,8 @@ impl Program {
             command.env_remove(name);
         }
         command.args(["run", "--threads", "2", "--commit-interval", "100ms"]);
+        // Members hear of each other's coming with their heartbeats, of which there are nine in a session.
+        command.args(["--session-timeout", "2s"]);
         command
             .args(["--brokers", kafka.brokers, "--state-dir"])
             .arg(state);
@@ -140,7 +147,9 @@ impl Drop for Program {
 /// Scenario G08, and restoring: a stop commits all, and a new directory is filled from the changelog.
 #[test]
 fn g08_counts_go_on_after_a_stop_and_without_the_directory() {
-    let Some(brokers) = broker::broker() else { return };
+    let Some(brokers) = BROKER.address() else {
+        return;
+    };
     let executor = tokio::runtime::Builder::new_current_thread()
         .enable_time()
         .build();
@@ -179,5 +188,57 @@ fn g08_counts_go_on_after_a_stop_and_without_the_directory() {
         .into();
         assert_eq!(counts, expected);
         assert_eq!(kafka.counts().await, expected, "nothing was counted twice");
+    });
+}
+
+/// Scenarios C13, C16, G07: instances come and go while records flow; as all stop cleanly, each word is counted
+/// exactly once, in order.
+#[test]
+fn g07_counts_are_exact_while_instances_come_and_go() {
+    let Some(brokers) = HANDOVER_BROKER.address() else {
+        return;
+    };
+    let executor = tokio::runtime::Builder::new_current_thread()
+        .enable_time()
+        .build();
+    executor.unwrap().block_on(async {
+        let kafka = Kafka::new(brokers);
+        kafka.make_topics().await;
+        let states = [(); 4].map(|()| tempfile::tempdir().unwrap());
+        let mut written = 0;
+        // Twenty batches of lines, some time apart.
+        let mut more = async |kafka: &Kafka| {
+            for _ in 0..20 {
+                kafka.write(&["apple plum pear", "apple fig"]).await;
+                written += 5;
+                kafka
+                    .clock
+                    .sleep_until(kafka.clock.now() + Duration::from_millis(50))
+                    .await;
+            }
+            written
+        };
+
+        let one = Program::start(&kafka, states[0].path());
+        more(&kafka).await;
+        let two = Program::start(&kafka, states[1].path());
+        more(&kafka).await;
+        assert!(one.stop().success());
+        more(&kafka).await;
+        let three = Program::start(&kafka, states[2].path());
+        more(&kafka).await;
+        assert!(two.stop().success());
+        let mut four = Program::start(&kafka, states[3].path());
+        let written = more(&kafka).await;
+        kafka.counted(&mut four, written).await;
+        assert!(three.stop().success());
+        assert!(four.stop().success());
+
+        let counts = kafka.counts().await;
+        let each = written as u64 / 5;
+        for (word, number) in [("apple", 2 * each), ("plum", each), ("pear", each), ("fig", each)] {
+            let exact: Vec<u64> = (1..=number).collect();
+            assert_eq!(counts[word], exact, "{word}");
+        }
     });
 }

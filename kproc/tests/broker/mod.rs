@@ -1,5 +1,4 @@
-//! A real Kafka for tests: one broker for the tests of a process, started when the first of them asks for it. It
-//! ends when the process does, however that happens.
+//! A real Kafka for tests: a broker that ends when the process does, however that happens.
 
 use std::{
     io::{BufRead, BufReader},
@@ -9,39 +8,55 @@ use std::{
     sync::OnceLock,
 };
 
-/// Where the broker is; `None`: there is none to be had here, which was said. With `CI=true` that is a failure.
-///
-/// `KPROC_TEST_BROKERS` names one that runs already.
-pub(crate) fn broker() -> Option<&'static str> {
-    static BROKER: OnceLock<Result<Broker, String>> = OnceLock::new();
-    match BROKER.get_or_init(|| start(&[])) {
-        Ok(broker) => Some(&broker.address),
-        Err(reason) => {
-            let ci = std::env::var("CI").is_ok_and(|ci| ci == "true");
-            assert!(!ci, "no Kafka broker: {reason}");
-            eprintln!("SKIPPED: this test needs a Kafka broker, and there is none: {reason}");
-            None
-        }
-    }
+/// A broker that is started when it is first asked for, for all tests of a process.
+pub(crate) struct TestBroker {
+    settings: &'static [&'static str],
+    running: OnceLock<Result<Running, String>>,
 }
 
-/// A broker that runs.
-struct Broker {
+struct Running {
     address: String,
     /// The broker stops when its standard input ends: with this process.
     _process: Option<Child>,
 }
 
-fn start(settings: &[&str]) -> Result<Broker, String> {
-    if let Ok(address) = std::env::var("KPROC_TEST_BROKERS") {
-        return Ok(Broker {
+impl TestBroker {
+    /// A broker with these settings (`name=value`) beside those that all have.
+    pub(crate) const fn new(settings: &'static [&'static str]) -> Self {
+        Self {
+            settings,
+            running: OnceLock::new(),
+        }
+    }
+
+    /// Where the broker is; `None`: there is none to be had here, which was said. With `CI=true` that is a failure.
+    ///
+    /// `KPROC_TEST_BROKERS` names one without settings that runs already.
+    pub(crate) fn address(&self) -> Option<&str> {
+        match self.running.get_or_init(|| start(self.settings)) {
+            Ok(running) => Some(&running.address),
+            Err(reason) => {
+                let ci = std::env::var("CI").is_ok_and(|ci| ci == "true");
+                assert!(!ci, "no Kafka broker: {reason}");
+                eprintln!("SKIPPED: this test needs a Kafka broker, and there is none: {reason}");
+                None
+            }
+        }
+    }
+}
+
+fn start(settings: &[&str]) -> Result<Running, String> {
+    if settings.is_empty()
+        && let Ok(address) = std::env::var("KPROC_TEST_BROKERS")
+    {
+        return Ok(Running {
             address,
             _process: None,
         });
     }
     let tools = tools()?;
-    let directory = std::env::temp_dir().join(format!("kproc-broker-{}", std::process::id()));
     let (port, controller) = free_ports().map_err(|error| format!("no free ports: {error}"))?;
+    let directory = std::env::temp_dir().join(format!("kproc-broker-{}-{port}", std::process::id()));
     let mut process = Command::new(tools.join("broker.sh"))
         .arg(&directory)
         .args([port.to_string(), controller.to_string()])
@@ -56,7 +71,7 @@ fn start(settings: &[&str]) -> Result<Broker, String> {
     if read.is_err() || line.trim() != "ready" {
         return Err(format!("it did not start; see {}", directory.display()));
     }
-    Ok(Broker {
+    Ok(Running {
         address: format!("127.0.0.1:{port}"),
         _process: Some(process),
     })

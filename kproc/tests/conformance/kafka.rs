@@ -11,23 +11,38 @@ use kproc::{
 };
 
 use crate::{
-    broker::broker,
+    broker::TestBroker,
     harness::{Harness, Instance},
 };
 
-/// The broker of this test's process, if there is one.
+static BROKER: TestBroker = TestBroker::new(&[]);
+
+/// As brokers before 4.0 are, in this.
+static CLASSIC_BROKER: TestBroker = TestBroker::new(&["group.coordinator.rebalance.protocols=classic"]);
+
+/// A broker, if there is one.
 pub(crate) fn real() -> Option<Kafka> {
-    let address = broker()?;
-    Some(Kafka {
-        address: address.to_owned(),
-        clock: Arc::new(SystemClock::new()),
-    })
+    BROKER.address().map(Kafka::at)
+}
+
+/// A broker without the `consumer` group protocol, if there is one.
+pub(crate) fn classic() -> Option<Kafka> {
+    CLASSIC_BROKER.address().map(Kafka::at)
 }
 
 /// A harness for Kafka.
 pub(crate) struct Kafka {
     address: String,
     clock: Arc<SystemClock>,
+}
+
+impl Kafka {
+    fn at(address: &str) -> Self {
+        Self {
+            address: address.to_owned(),
+            clock: Arc::new(SystemClock::new()),
+        }
+    }
 }
 
 impl Harness for Kafka {

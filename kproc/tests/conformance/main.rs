@@ -106,3 +106,28 @@ conformance!(embedded_in_real_time, crate::embedded::real());
 conformance!(embedded_simulated, crate::embedded::simulated());
 #[cfg(feature = "kafka")]
 conformance!(kafka_real, crate::kafka::real());
+
+// What does not depend on partitions moving one by one.
+#[cfg(feature = "kafka")]
+conformance!(@ kafka_classic, crate::kafka::classic();
+    groups: [
+        one_member_gets_everything,
+        two_members_share,
+        co_partitions_stay_together,
+        leaving_hands_over_at_once,
+        c07_five_partitions_three_members,
+        c08_more_members_than_partitions,
+        committed_offsets_and_their_metadata,
+    ];
+    queues: [
+        records_arrive_in_order,
+        the_waker_wakes,
+        seek_earliest_latest_and_back,
+        c17_nothing_of_before_a_seek,
+        the_known_end_moves,
+        c13_order_holds_across_handovers,
+    ];
+    transactions: [
+        records_and_offsets_go_together,
+    ];
+);

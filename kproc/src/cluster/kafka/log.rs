@@ -52,8 +52,9 @@ impl Log {
     fn line(&self, level: c_int, facility: &str, line: &str) {
         /// Levels are those of syslog.
         const WARNING: c_int = 4;
-        // Properties of producers given to a consumer and the other way round; both are given the same.
-        if level > WARNING || facility == "CONFWARN" {
+        // `CONFWARN`: properties of producers given to a consumer and the other way round, for both are given the
+        // same. `FATAL`: what ends a client is told by whoever has it, in words of their own.
+        if level > WARNING || matches!(facility, "CONFWARN" | "FATAL") {
             tracing::debug!(target: "kproc::kafka", facility, "{line}");
         } else if let Some(more) = self.pass(&kind_of(facility, line)) {
             tracing::warn!(target: "kproc::kafka", facility, "{line}{more}");

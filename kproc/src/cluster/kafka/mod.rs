@@ -15,7 +15,8 @@
 //! - librdkafka cannot write the timestamp 0, which it takes for "now": such records are written with 1, a
 //!   millisecond later. Records that were written with 0 by others are read as they are. -1 is "no timestamp".
 //! - A header's name ends at its first zero byte.
-//! - [`Queue::known_end`](super::Queue::known_end) may count records of a transaction that is not yet decided.
+//! - [`Queue::known_end`](super::Queue::known_end) is the high watermark: it may count records of a transaction that
+//!   is not yet decided.
 //! - The session time-out of a group belongs to the group, not to the member, if the brokers have the `consumer`
 //!   protocol: joining sets it (and the heartbeats') where it differs, if the brokers allow that.
 //! - With the `classic` protocol every rebalance takes all partitions from all members; and a queue that met an

@@ -14,18 +14,20 @@ use super::{
         Shared,
         client_thread::ClientThread,
         error::{failed, kind_of},
-        native::{Code, NativeError, PartitionList, Queue as NativeQueue, take_batch},
+        native::{
+            Code, NativeError, OffsetSpec, PartitionList, Queue as NativeQueue, list_offset, take_batch,
+        },
     },
     lock,
 };
 use crate::{
     batch::Batch,
-    cluster::{ClusterError, ClusterErrorKind, Queue, Result, SeekTo},
+    cluster::{ClusterError, ClusterErrorKind, Isolation, Queue, Result, SeekTo},
     record::{Offset, TopicPartition},
 };
 
 /// How long a seek waits for its turn in librdkafka before it looks whether it is still wanted.
-const SEEK_TIMEOUT: i32 = 500;
+const SEEK_TIMEOUT: i32 = 2000;
 
 /// How long a partition may take until it can be sought in, after it was assigned.
 const SEEK_PAUSE: Duration = Duration::from_millis(5);
@@ -39,9 +41,8 @@ pub(super) struct KafkaQueue {
     /// The assignment has ended.
     over: Arc<AtomicBool>,
     seek: Arc<Mutex<Seek>>,
+    isolation: Isolation,
     position: Option<Offset>,
-    /// That there was nothing more at the position, and what the high watermark was then.
-    end_seen: Option<i64>,
     /// Came behind the records that were shown last.
     error: Option<ClusterError>,
 }
@@ -51,8 +52,8 @@ pub(super) struct KafkaQueue {
 struct Seek {
     /// Counts seeks, so that an old one knows that it is.
     number: u64,
-    /// `None`: on its way.
-    outcome: Option<std::result::Result<(), NativeError>>,
+    /// Where it has gone to. `None`: it is on its way.
+    outcome: Option<std::result::Result<Offset, NativeError>>,
     /// librdkafka has stopped fetching, after an error.
     stopped: bool,
 }
@@ -64,6 +65,7 @@ impl KafkaQueue {
         seeks: Arc<ClientThread>,
         over: Arc<AtomicBool>,
         shared: Arc<Shared>,
+        isolation: Isolation,
     ) -> Self {
         queue.notify();
         Self {
@@ -73,18 +75,23 @@ impl KafkaQueue {
             shared,
             over,
             seek: Arc::default(),
+            isolation,
             position: None,
-            end_seen: None,
             error: None,
         }
     }
 
-    fn high_watermark(&self) -> Option<i64> {
-        Some(self.queue.client().known_ends(&self.place)?.1)
+    /// Moves the position past markers at the end of what was taken.
+    fn pass_markers(&mut self) {
+        let passed = self.queue.client().position(&self.place);
+        let passed = passed
+            .and_then(|offset| u64::try_from(offset).ok())
+            .map(Offset::new);
+        self.position = self.position.max(passed);
     }
 
     /// Whether there may be anything to read.
-    fn is_sought(&self) -> Result<bool> {
+    fn is_sought(&mut self) -> Result<bool> {
         let seek = lock(&self.seek);
         if seek.number == 0 {
             let message = format_args!("{} was polled before it was given a position", self.place);
@@ -92,7 +99,10 @@ impl KafkaQueue {
         }
         match &seek.outcome {
             None => Ok(false),
-            Some(Ok(())) => Ok(true),
+            Some(Ok(offset)) => {
+                self.position = self.position.or(Some(*offset));
+                Ok(true)
+            }
             Some(Err(error)) => Err(failed(format_args!("cannot seek in {}", self.place), error)),
         }
     }
@@ -130,36 +140,32 @@ impl Queue for KafkaQueue {
         }
         loop {
             let found = take_batch(&self.queue, max.max(1));
-            if found.next.is_some() {
-                self.position = found.next;
-                self.end_seen = found.end.then(|| self.high_watermark()).flatten();
-            }
             let error = found.error.and_then(|error| self.judge(&error));
             if found.batch.remaining() > 0 {
-                // Nothing of before the end of the assignment is handed out after it.
+                // Nothing is handed out once the assignment is over.
                 if self.over.load(Ordering::SeqCst) {
                     return Poll::Pending;
                 }
+                self.position = found.next;
                 self.error = error;
                 return Poll::Ready(Ok(found.batch));
             }
-            if let Some(error) = error {
-                return Poll::Ready(Err(error));
-            }
-            if found.next.is_none() {
-                return Poll::Pending;
+            match error {
+                Some(error) => return Poll::Ready(Err(error)),
+                None if found.any => {}
+                None => {
+                    self.pass_markers();
+                    return Poll::Pending;
+                }
             }
         }
     }
 
     fn seek(&mut self, to: SeekTo) {
-        let (offset, position) = match to {
-            SeekTo::At(offset) => (offset.get() as i64, Some(offset)),
-            SeekTo::Earliest => (PartitionList::BEGINNING, None),
-            SeekTo::Latest => (PartitionList::END, None),
+        self.position = match to {
+            SeekTo::At(offset) => Some(offset),
+            SeekTo::Earliest | SeekTo::Latest => None,
         };
-        self.position = position;
-        self.end_seen = None;
         self.error = None;
         let number = {
             let mut seek = lock(&self.seek);
@@ -169,7 +175,8 @@ impl Queue for KafkaQueue {
         };
         let job = SeekJob {
             place: self.place.clone(),
-            offset,
+            to,
+            isolation: self.isolation,
             number,
             queue: self.queue.clone(),
             over: self.over.clone(),
@@ -184,11 +191,8 @@ impl Queue for KafkaQueue {
 
     fn known_end(&self) -> Option<Offset> {
         let position = self.position?;
-        let high = self.high_watermark()?;
-        if self.end_seen == Some(high) {
-            return Some(position);
-        }
-        Some(Offset::new(high as u64).max(position))
+        let (_, high) = self.queue.client().known_ends(&self.place)?;
+        Some(Offset::new(high.max(0) as u64).max(position))
     }
 }
 
@@ -204,7 +208,8 @@ fn out_of_range(place: &TopicPartition, from: Option<Offset>, error: &NativeErro
 /// A seek on its way.
 struct SeekJob {
     place: TopicPartition,
-    offset: i64,
+    to: SeekTo,
+    isolation: Isolation,
     number: u64,
     queue: Arc<NativeQueue>,
     over: Arc<AtomicBool>,
@@ -234,15 +239,39 @@ impl SeekJob {
         }
     }
 
-    fn step(&self) -> std::result::Result<(), NativeError> {
+    fn step(&self) -> std::result::Result<Offset, NativeError> {
         let client = self.queue.client();
-        let list = PartitionList::of([(&self.place, self.offset)])
-            .map_err(|error| NativeError::with(Code::RD_KAFKA_RESP_ERR__INVALID_ARG, error.message))?;
+        let offset = match self.to {
+            SeekTo::At(offset) => offset,
+            SeekTo::Earliest => self.ask(OffsetSpec::Earliest)?,
+            SeekTo::Latest if self.isolation == Isolation::ReadCommitted => self.ask(OffsetSpec::Stable)?,
+            SeekTo::Latest => self.ask(OffsetSpec::Latest)?,
+        };
+        let target = match self.to {
+            // Should records be deleted just now, there is a new first one.
+            SeekTo::Earliest => PartitionList::BEGINNING,
+            SeekTo::At(_) | SeekTo::Latest => offset.get() as i64,
+        };
+        let list = PartitionList::of([(&self.place, target)]).map_err(invalid)?;
         if std::mem::take(&mut lock(&self.seek).stopped) {
-            return client.reassign(&list);
+            // The classic protocol cannot. That must not look like a seek that comes too early.
+            client
+                .reassign(&list)
+                .map_err(|error| NativeError::with(Code::RD_KAFKA_RESP_ERR__FAIL, error.to_string()))?;
+        } else {
+            client.seek(&list, SEEK_TIMEOUT)?;
+            client.resume(&list);
         }
-        client.seek(&list, SEEK_TIMEOUT)?;
-        client.resume(&list);
-        Ok(())
+        Ok(offset)
     }
+
+    fn ask(&self, spec: OffsetSpec) -> std::result::Result<Offset, NativeError> {
+        let call = list_offset(self.queue.client(), &self.place, spec).map_err(invalid)?;
+        let offset = call.wait(Duration::from_millis(SEEK_TIMEOUT as u64))?;
+        Ok(Offset::new(offset.max(0) as u64))
+    }
+}
+
+fn invalid(error: ClusterError) -> NativeError {
+    NativeError::with(Code::RD_KAFKA_RESP_ERR__INVALID_ARG, error.message)
 }

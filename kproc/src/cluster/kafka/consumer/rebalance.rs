@@ -43,18 +43,27 @@ const SETTINGS_TIMEOUT: Duration = Duration::from_secs(5);
 /// What the member asks of its thread.
 pub(super) struct Control {
     queue: Mutex<Arc<Queue>>,
-    leave: Mutex<Option<oneshot::Sender<Result<()>>>>,
+    leave: Mutex<Leave>,
     /// The thread has something to look at: a rebalance is not held up any longer.
     over: AtomicBool,
     /// Nobody is there any more.
     abandoned: AtomicBool,
 }
 
+/// Whether the member leaves.
+enum Leave {
+    No,
+    /// It wants to, and waits for the answer.
+    Wanted(oneshot::Sender<Result<()>>),
+    /// The thread has ended, and answers no more.
+    Over,
+}
+
 impl Control {
     pub(super) fn new(queue: Arc<Queue>) -> Self {
         Self {
             queue: Mutex::new(queue),
-            leave: Mutex::default(),
+            leave: Mutex::new(Leave::No),
             over: AtomicBool::new(false),
             abandoned: AtomicBool::new(false),
         }
@@ -62,8 +71,24 @@ impl Control {
 
     /// Leave, and say so.
     pub(super) fn leave(&self, reply: oneshot::Sender<Result<()>>) {
-        *lock(&self.leave) = Some(reply);
+        let mut leave = lock(&self.leave);
+        if matches!(*leave, Leave::No) {
+            *leave = Leave::Wanted(reply);
+        }
+        drop(leave);
         self.end();
+    }
+
+    /// Who wants to leave, if the member does.
+    fn leaving(&self) -> Option<oneshot::Sender<Result<()>>> {
+        let mut leave = lock(&self.leave);
+        match std::mem::replace(&mut *leave, Leave::No) {
+            Leave::Wanted(reply) => Some(reply),
+            other => {
+                *leave = other;
+                None
+            }
+        }
     }
 
     /// End without a word.
@@ -96,6 +121,13 @@ pub(super) struct Poller {
     pub(super) assigned: bool,
 }
 
+/// However the thread ends: who wants to leave does not wait for it.
+impl Drop for Poller {
+    fn drop(&mut self) {
+        *lock(&self.control.leave) = Leave::Over;
+    }
+}
+
 /// The membership has failed for good.
 struct Failed(ClusterError);
 
@@ -107,7 +139,7 @@ impl Poller {
         let outcome = self.join().and_then(|()| self.poll());
         self.membership.remove_all();
         if let Err(Failed(error)) = outcome {
-            // A leave that comes later finds the sender dropped.
+            // Nobody may be listening any more.
             let _ = self.events.send(Event::Failed(error));
         }
     }
@@ -137,8 +169,7 @@ impl Poller {
             if self.control.abandoned.load(Ordering::SeqCst) {
                 return Ok(());
             }
-            let leave = lock(&self.control.leave).take();
-            if let Some(reply) = leave {
+            if let Some(reply) = self.control.leaving() {
                 let _ = reply.send(self.leave());
                 return Ok(());
             }
@@ -182,6 +213,7 @@ impl Poller {
                 self.seeks.clone(),
                 over,
                 self.shared.clone(),
+                self.request.isolation,
             );
             assignments.push(Assignment {
                 partition: place,

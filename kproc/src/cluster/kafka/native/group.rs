@@ -165,6 +165,17 @@ impl Client {
         (code == Code::RD_KAFKA_RESP_ERR_NO_ERROR && high >= 0).then_some((low, high))
     }
 
+    /// The next place after what was taken from the partition's queue, markers of transactions included; none if
+    /// nothing was taken since the last seek.
+    pub(in super::super) fn position(&self, place: &crate::record::TopicPartition) -> Option<i64> {
+        let list = PartitionList::of([(place, 0)]).ok()?;
+        // SAFETY: client and list are alive; the position is written into the list.
+        let code = unsafe { sys::rd_kafka_position(self.ptr(), list.ptr()) };
+        let found = list.entries().into_iter().next()?;
+        (code == Code::RD_KAFKA_RESP_ERR_NO_ERROR && found.error.is_none() && found.offset >= 0)
+            .then_some(found.offset)
+    }
+
     /// Begins to leave the group: what remains to be done comes as events on this queue.
     pub(in super::super) fn close(&self, queue: &Queue) -> Outcome<()> {
         // SAFETY: client and queue are alive.

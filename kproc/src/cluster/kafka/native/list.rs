@@ -94,9 +94,11 @@ impl PartitionList {
 
     /// Sets all offsets.
     pub(in super::super) fn set_offsets(&mut self, offset: i64) {
-        // SAFETY: the list is alive and has as many entries as it says.
-        for entry in unsafe { slice_mut(self.ptr()) } {
-            entry.offset = offset;
+        // SAFETY: the list is alive, has as many entries as it says, and is ours alone.
+        unsafe {
+            for place in 0..usize::try_from((*self.ptr()).cnt).unwrap_or(0) {
+                (*(*self.ptr()).elems.add(place)).offset = offset;
+            }
         }
     }
 
@@ -124,34 +126,19 @@ fn rdkafka_malloc(size: usize) -> *mut std::ffi::c_void {
     unsafe { sys::rd_kafka_mem_malloc(std::ptr::null_mut(), size) }
 }
 
-/// # Safety
-/// `list` is a list that lives, and nobody else uses it meanwhile.
-unsafe fn slice_mut<'l>(
-    list: *mut sys::rd_kafka_topic_partition_list_t,
-) -> &'l mut [sys::rd_kafka_topic_partition_t] {
-    // SAFETY: by the caller's promise; an empty list may have no elements at all.
-    unsafe {
-        if (*list).cnt <= 0 || (*list).elems.is_null() {
-            return &mut [];
-        }
-        std::slice::from_raw_parts_mut((*list).elems, (*list).cnt as usize)
-    }
-}
-
 /// The entries of a list, copied.
 ///
 /// # Safety
 /// `list` is null or a list that lives.
 pub(super) unsafe fn entries(list: *const sys::rd_kafka_topic_partition_list_t) -> Vec<Entry> {
-    if list.is_null() {
-        return Vec::new();
+    // SAFETY: by the caller's promise; an empty list may have no elements at all.
+    unsafe {
+        if list.is_null() || (*list).elems.is_null() {
+            return Vec::new();
+        }
+        let entries = std::slice::from_raw_parts((*list).elems, usize::try_from((*list).cnt).unwrap_or(0));
+        entries.iter().map(|entry| copied(entry)).collect()
     }
-    // SAFETY: by the caller's promise; it is only read.
-    unsafe { slice_mut(list.cast_mut()) }
-        .iter()
-        // SAFETY: as above.
-        .map(|entry| unsafe { copied(entry) })
-        .collect()
 }
 
 /// # Safety

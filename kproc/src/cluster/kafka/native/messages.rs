@@ -20,8 +20,8 @@ pub(in super::super) struct Found {
     pub(in super::super) batch: Batch,
     /// The next place, if it is known.
     pub(in super::super) next: Option<Offset>,
-    /// That there is nothing more at present was heard last.
-    pub(in super::super) end: bool,
+    /// Whether there was anything at all.
+    pub(in super::super) any: bool,
     /// What came after the records. Later records, if any, are lost with it.
     pub(in super::super) error: Option<NativeError>,
 }
@@ -35,7 +35,10 @@ pub(in super::super) fn take_batch(queue: &Queue, max: usize) -> Found {
         let count = sys::rd_kafka_consume_batch_queue(queue.ptr(), 0, pointers.as_mut_ptr(), max);
         pointers.set_len(usize::try_from(count).unwrap_or(0));
     }
-    let mut found = Found::default();
+    let mut found = Found {
+        any: !pointers.is_empty(),
+        ..Found::default()
+    };
     let mut messages = Messages {
         rows: Vec::with_capacity(pointers.len()),
         headers: Vec::new(),
@@ -52,13 +55,11 @@ pub(in super::super) fn take_batch(queue: &Queue, max: usize) -> Found {
         match native.err {
             NO_ERROR if found.error.is_none() => {
                 found.next = Some(Offset::new(native.offset.max(0) as u64 + 1));
-                found.end = false;
                 messages.take(message);
             }
             NO_ERROR => {}
             Code::RD_KAFKA_RESP_ERR__PARTITION_EOF => {
                 found.next = Some(Offset::new(native.offset.max(0) as u64));
-                found.end = true;
             }
             code => {
                 // SAFETY: the message is alive, and its text as long as it is.
