@@ -1,0 +1,70 @@
+//! Requests of administration. Each is on its way when the function returns.
+
+mod configs;
+mod groups;
+mod offsets;
+mod topics;
+
+pub(in crate::cluster::kafka) use configs::{Resource, alter_config, describe_config};
+pub(in crate::cluster::kafka) use groups::{
+    GroupOffset, alter_group_offsets, count_members, delete_group_offsets, group_offsets,
+};
+pub(in crate::cluster::kafka) use offsets::{OffsetSpec, delete_records, list_offset};
+pub(in crate::cluster::kafka) use topics::{create_topics, delete_topics, describe_topics};
+
+use std::{ffi::c_char, time::Duration};
+
+use rdkafka_sys as sys;
+
+use super::{Client, NativeError, error::Code};
+
+/// How long a broker may take to answer.
+const REQUEST_TIMEOUT: Duration = Duration::from_secs(10);
+
+type Outcome<T> = Result<T, NativeError>;
+
+/// Options of one request.
+struct Options(*mut sys::rd_kafka_AdminOptions_t);
+
+impl Options {
+    fn new(client: &Client, operation: sys::rd_kafka_admin_op_t) -> Self {
+        let mut reason: [c_char; 128] = [0; 128];
+        // SAFETY: the client is alive, and the text as long as we say. The time-out is one that is taken.
+        unsafe {
+            let options = sys::rd_kafka_AdminOptions_new(client.ptr(), operation);
+            sys::rd_kafka_AdminOptions_set_request_timeout(
+                options,
+                REQUEST_TIMEOUT.as_millis() as i32,
+                reason.as_mut_ptr(),
+                reason.len(),
+            );
+            Self(options)
+        }
+    }
+}
+
+impl Drop for Options {
+    fn drop(&mut self) {
+        // SAFETY: the options are ours; requests copy them.
+        unsafe { sys::rd_kafka_AdminOptions_destroy(self.0) };
+    }
+}
+
+/// The elements of a result.
+///
+/// # Safety
+/// `list` has `count` elements and lives for as long as they are used.
+unsafe fn elements<'l, T>(list: *mut *const T, count: usize) -> &'l [*const T] {
+    if list.is_null() || count == 0 {
+        return &[];
+    }
+    // SAFETY: by the caller's promise.
+    unsafe { std::slice::from_raw_parts(list, count) }
+}
+
+fn no_answer() -> NativeError {
+    NativeError::with(
+        Code::RD_KAFKA_RESP_ERR__BAD_MSG,
+        "the broker's answer lacks what was asked for".into(),
+    )
+}
