@@ -3,7 +3,8 @@
 #
 #   broker.sh DIRECTORY PORT CONTROLLER_PORT [SETTING=VALUE ...]
 #
-# Prints `ready` once it can be used. Everything it writes is in DIRECTORY, which must be new, and is removed in the
+# Prints `ready` once it can be used. Lines on its standard input are commands, each answered with `done`: `kill` (as by
+# a crash), `start` (again), `freeze` and `thaw`. Everything it writes is in DIRECTORY, which must be new, and is removed in the
 # end; broker.log there says what goes wrong. The jars are those of `mvn -q -B package` in this folder.
 set -euo pipefail
 
@@ -51,16 +52,34 @@ run() {
 }
 (run kafka.tools.StorageTool format -t "$( (run kafka.tools.StorageTool random-uuid) 2>/dev/null)" \
     -c "$directory/server.properties") >"$directory/format.log" 2>&1
-(exec java -Xms256m -Xmx768m -Dorg.slf4j.simpleLogger.defaultLogLevel=warn -cp "$classpath" kafka.Kafka "$directory/server.properties") >"$directory/broker.log" 2>&1 </dev/null &
-broker=$!
-trap 'kill "$broker" 2>/dev/null; wait "$broker" 2>/dev/null || true' EXIT
 
-until (exec 3<>"/dev/tcp/127.0.0.1/$port") 2>/dev/null; do
-    kill -0 "$broker" 2>/dev/null || { tail -n 20 "$directory/broker.log" >&2; exit 1; }
-    sleep 0.1
-done
+start() {
+    (exec java -Xms256m -Xmx768m -Dorg.slf4j.simpleLogger.defaultLogLevel=warn -cp "$classpath" \
+        kafka.Kafka "$directory/server.properties") >>"$directory/broker.log" 2>&1 </dev/null &
+    broker=$!
+    until (exec 3<>"/dev/tcp/127.0.0.1/$port") 2>/dev/null; do
+        kill -0 "$broker" 2>/dev/null || { tail -n 20 "$directory/broker.log" >&2; exit 1; }
+        sleep 0.1
+    done
+}
+
+end() {
+    kill -9 "$broker" 2>/dev/null || true
+    wait "$broker" 2>/dev/null || true
+}
+trap end EXIT
+
+start
 echo ready
-cat >/dev/null
-kill "$broker"
-wait "$broker" 2>/dev/null || true
+while read -r command; do
+    case $command in
+    kill) end ;;
+    start) start ;;
+    freeze) kill -STOP "$broker" ;;
+    thaw) kill -CONT "$broker" ;;
+    *) echo "unknown command $command" >&2 ;;
+    esac
+    echo "done"
+done
+end
 rm -rf "$directory"

@@ -1,11 +1,11 @@
 //! A real Kafka for tests: a broker that ends when the process does, however that happens.
 
 use std::{
-    io::{BufRead, BufReader},
+    io::{BufRead, BufReader, Write},
     net::TcpListener,
     path::{Path, PathBuf},
-    process::{Child, Command, Stdio},
-    sync::OnceLock,
+    process::{Child, ChildStdout, Command, Stdio},
+    sync::{Mutex, OnceLock},
 };
 
 /// A broker that is started when it is first asked for, for all tests of a process.
@@ -17,7 +17,7 @@ pub(crate) struct TestBroker {
 struct Running {
     address: String,
     /// The broker stops when its standard input ends: with this process.
-    _process: Option<Child>,
+    process: Option<Mutex<(Child, BufReader<ChildStdout>)>>,
 }
 
 impl TestBroker {
@@ -45,13 +45,29 @@ impl TestBroker {
     }
 }
 
+#[allow(dead_code, reason = "not all tests do that")]
+impl TestBroker {
+    /// Has something done to the broker, which must be this one's own: `kill`, `start`, `freeze` or `thaw`.
+    pub(crate) fn tell(&self, command: &str) {
+        let running = self.running.get().and_then(|running| running.as_ref().ok());
+        let process = running.and_then(|running| running.process.as_ref());
+        let mut process = process.expect("the broker was started here").lock().unwrap();
+        let (process, stdout) = &mut *process;
+        let stdin = process.stdin.as_mut().expect("it is piped");
+        writeln!(stdin, "{command}").unwrap();
+        let mut line = String::new();
+        stdout.read_line(&mut line).unwrap();
+        assert_eq!(line.trim(), "done", "{command}");
+    }
+}
+
 fn start(settings: &[&str]) -> Result<Running, String> {
     if settings.is_empty()
         && let Ok(address) = std::env::var("KPROC_TEST_BROKERS")
     {
         return Ok(Running {
             address,
-            _process: None,
+            process: None,
         });
     }
     let tools = tools()?;
@@ -65,15 +81,15 @@ fn start(settings: &[&str]) -> Result<Running, String> {
         .stdout(Stdio::piped())
         .spawn()
         .map_err(|error| format!("cannot run broker.sh: {error}"))?;
-    let stdout = process.stdout.take().expect("it is piped");
+    let mut stdout = BufReader::new(process.stdout.take().expect("it is piped"));
     let mut line = String::new();
-    let read = BufReader::new(stdout).read_line(&mut line);
+    let read = stdout.read_line(&mut line);
     if read.is_err() || line.trim() != "ready" {
         return Err(format!("it did not start; see {}", directory.display()));
     }
     Ok(Running {
         address: format!("127.0.0.1:{port}"),
-        _process: Some(process),
+        process: Some(Mutex::new((process, stdout))),
     })
 }
 

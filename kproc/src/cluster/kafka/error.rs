@@ -22,6 +22,9 @@ pub(super) fn kind_of(code: Code) -> ClusterErrorKind {
         | Code::RD_KAFKA_RESP_ERR_LEADER_NOT_AVAILABLE
         | Code::RD_KAFKA_RESP_ERR_NOT_LEADER_FOR_PARTITION
         | Code::RD_KAFKA_RESP_ERR_NOT_CONTROLLER
+        // A leader has changed, or has come back, and one side has not heard of it (KIP-320; seen after a crash).
+        | Code::RD_KAFKA_RESP_ERR_FENCED_LEADER_EPOCH
+        | Code::RD_KAFKA_RESP_ERR_UNKNOWN_LEADER_EPOCH
         | Code::RD_KAFKA_RESP_ERR_NOT_ENOUGH_REPLICAS
         // "No leaders found", of requests to leaders.
         | Code::RD_KAFKA_RESP_ERR__NOENT

@@ -173,7 +173,8 @@ impl Event {
             }
             let text = owned(sys::rd_kafka_event_error_string(self.ptr()));
             Some(NativeError {
-                fatal: sys::rd_kafka_event_error_is_fatal(self.ptr()) != 0,
+                // To be asked of errors only: in other events it would read what is not there.
+                fatal: self.kind() == EventKind::Error && sys::rd_kafka_event_error_is_fatal(self.ptr()) != 0,
                 ..NativeError::with(code, text)
             })
         }
