@@ -36,7 +36,7 @@ mod native;
 mod producer;
 mod reader;
 
-use std::sync::Arc;
+use std::{fmt, sync::Arc};
 
 pub use config::KafkaOptions;
 
@@ -61,6 +61,13 @@ use super::{Admin, Cluster, Isolation, JoinRequest, Member, Producer, ProducerOp
 /// ```
 pub struct KafkaCluster {
     shared: Arc<Shared>,
+}
+
+/// Shows no secrets.
+impl fmt::Debug for KafkaCluster {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("KafkaCluster").finish_non_exhaustive()
+    }
 }
 
 /// What all objects of a cluster share.
