@@ -26,8 +26,6 @@ const PARTITIONS: u32 = 2;
 /// One for each test: the program's group and changelog have the same names in all of them.
 static BROKER: TestBroker = TestBroker::new(&[]);
 static HANDOVER_BROKER: TestBroker = TestBroker::new(&[]);
-/// Not one that runs already, for it is killed.
-static TROUBLED_BROKER: TestBroker = TestBroker::new(&["num.network.threads=2"]);
 
 /// A cluster to test with.
 struct Kafka {
@@ -108,7 +106,7 @@ impl Kafka {
         Ok(counts)
     }
 
-    /// Waits until that many counts were written.
+    /// Waits until that many counts were written, at least.
     async fn counted(&self, program: &mut Program, number: usize) -> BTreeMap<String, Vec<u64>> {
         let patience = self.clock.now() + Duration::from_secs(60);
         loop {
@@ -116,7 +114,10 @@ impl Kafka {
             if counts.values().map(Vec::len).sum::<usize>() >= number {
                 return counts;
             }
-            assert!(self.clock.now() < patience, "after a minute: {counts:?}");
+            assert!(
+                self.clock.now() < patience,
+                "after a minute, of {number}: {counts:?}"
+            );
             let ended = program.0.try_wait().unwrap();
             assert!(ended.is_none(), "the program ended: {ended:?}");
             self.clock
@@ -134,16 +135,6 @@ impl Program {
         Self(Self::command(kafka, state).spawn().unwrap())
     }
 
-    /// As above, with what it says kept for [`stop_and_read`](Self::stop_and_read).
-    fn start_logged(kafka: &Kafka, state: &Path) -> Self {
-        Self(
-            Self::command(kafka, state)
-                .stderr(Stdio::piped())
-                .spawn()
-                .unwrap(),
-        )
-    }
-
     fn command(kafka: &Kafka, state: &Path) -> Command {
         let mut command = Command::new(env!("CARGO_BIN_EXE_word-count"));
         for (name, _) in std::env::vars_os().filter(|(name, _)| name.to_string_lossy().starts_with("KPROC_"))
@@ -158,16 +149,6 @@ impl Program {
             .arg(state);
         command.stdin(Stdio::null());
         command
-    }
-
-    /// Asks it to stop, and returns the lines that it has said.
-    fn stop_and_read(mut self) -> Vec<String> {
-        let asked = Command::new("kill").arg(self.0.id().to_string()).status();
-        assert!(asked.unwrap().success());
-        let stderr = self.0.stderr.take().expect("it is piped");
-        let lines = std::io::read_to_string(stderr).unwrap();
-        assert!(self.0.wait().unwrap().success(), "{lines}");
-        lines.lines().map(str::to_owned).collect()
     }
 
     /// Asks it to stop, as a service manager does, and waits for it.
@@ -281,49 +262,5 @@ fn g07_counts_are_exact_while_instances_come_and_go() {
             let exact: Vec<u64> = (1..=number).collect();
             assert_eq!(counts[word], exact, "{word}");
         }
-    });
-}
-
-/// Scenarios G03, G15: a broker that stalls, dies and comes back loses nothing; without brokers the program says so
-/// in a few lines, and stops at once.
-#[test]
-fn g03_a_broker_stalls_dies_and_comes_back() {
-    let Some(brokers) = TROUBLED_BROKER.address() else {
-        return;
-    };
-    let executor = tokio::runtime::Builder::new_current_thread()
-        .enable_time()
-        .build();
-    executor.unwrap().block_on(async {
-        let kafka = Kafka::new(brokers);
-        kafka.make_topics().await;
-        let state = tempfile::tempdir().unwrap();
-        let mut program = Program::start_logged(&kafka, state.path());
-        let pause = async |time| kafka.clock.sleep_until(kafka.clock.now() + time).await;
-
-        kafka.write(&["apple plum"; 50]).await;
-        kafka.counted(&mut program, 10).await;
-        kafka.write(&["apple plum"; 50]).await;
-        TROUBLED_BROKER.tell("freeze");
-        pause(Duration::from_secs(3)).await;
-        TROUBLED_BROKER.tell("thaw");
-        kafka.counted(&mut program, 200).await;
-
-        TROUBLED_BROKER.tell("kill");
-        pause(Duration::from_secs(3)).await;
-        TROUBLED_BROKER.tell("start");
-        kafka.write(&["apple plum"; 50]).await;
-        let counts = kafka.counted(&mut program, 300).await;
-        for word in ["apple", "plum"] {
-            assert_eq!(counts[word].last(), Some(&150), "{word}: {:?}", counts[word]);
-        }
-
-        TROUBLED_BROKER.tell("kill");
-        pause(Duration::from_secs(1)).await;
-        let asked = kafka.clock.now();
-        let lines = program.stop_and_read();
-        let took = kafka.clock.now() - asked;
-        assert!(took < Duration::from_secs(10), "{took:?}: {lines:#?}");
-        assert!(lines.len() < 50, "{lines:#?}");
     });
 }

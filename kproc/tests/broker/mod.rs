@@ -1,11 +1,11 @@
 //! A real Kafka for tests: a broker that ends when the process does, however that happens.
 
 use std::{
-    io::{BufRead, BufReader, Write},
+    io::{BufRead, BufReader},
     net::TcpListener,
     path::{Path, PathBuf},
-    process::{Child, ChildStdout, Command, Stdio},
-    sync::{Mutex, OnceLock},
+    process::{Child, Command, Stdio},
+    sync::OnceLock,
 };
 
 /// A broker that is started when it is first asked for, for all tests of a process.
@@ -17,7 +17,7 @@ pub(crate) struct TestBroker {
 struct Running {
     address: String,
     /// The broker stops when its standard input ends: with this process.
-    process: Option<Mutex<(Child, BufReader<ChildStdout>)>>,
+    _process: Option<Child>,
 }
 
 impl TestBroker {
@@ -45,29 +45,13 @@ impl TestBroker {
     }
 }
 
-#[allow(dead_code, reason = "not all tests do that")]
-impl TestBroker {
-    /// Has something done to the broker, which must be this one's own: `kill`, `start`, `freeze` or `thaw`.
-    pub(crate) fn tell(&self, command: &str) {
-        let running = self.running.get().and_then(|running| running.as_ref().ok());
-        let process = running.and_then(|running| running.process.as_ref());
-        let mut process = process.expect("the broker was started here").lock().unwrap();
-        let (process, stdout) = &mut *process;
-        let stdin = process.stdin.as_mut().expect("it is piped");
-        writeln!(stdin, "{command}").unwrap();
-        let mut line = String::new();
-        stdout.read_line(&mut line).unwrap();
-        assert_eq!(line.trim(), "done", "{command}");
-    }
-}
-
 fn start(settings: &[&str]) -> Result<Running, String> {
     if settings.is_empty()
         && let Ok(address) = std::env::var("KPROC_TEST_BROKERS")
     {
         return Ok(Running {
             address,
-            process: None,
+            _process: None,
         });
     }
     let tools = tools()?;
@@ -89,7 +73,7 @@ fn start(settings: &[&str]) -> Result<Running, String> {
     }
     Ok(Running {
         address: format!("127.0.0.1:{port}"),
-        process: Some(Mutex::new((process, stdout))),
+        _process: Some(process),
     })
 }
 
