@@ -46,10 +46,14 @@ const _: () = {
         }
         fn declare(&mut self, __to: &mut dyn __kproc::Declare) {
             __to.input(0usize, __kproc::topic(&WORDS), __kproc::Start::Earliest);
-            __to.every(
-                0usize,
-                __kproc::Duration::from_millis(1000u64),
-                __kproc::TimerClock::Wall,
+            __kproc::Declare::add_timer(
+                __to,
+                __kproc::TimerSpec {
+                    number: 0usize,
+                    name: __kproc::Option::Some("publish"),
+                    period: __kproc::Duration::from_millis(1000u64),
+                    clock: __kproc::TimerClock::Wall,
+                },
             );
             <Totals as __kproc::State>::stores(self, __to);
         }

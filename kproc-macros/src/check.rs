@@ -192,6 +192,7 @@ pub(crate) fn signature(helper: Helper, sig: &Signature, errors: &mut Errors) ->
             );
         }
     }
+    context_first(helper, sig, errors);
     if let Safety::Unsafe(token) = &sig.safety {
         errors.on(
             token,
@@ -203,6 +204,31 @@ pub(crate) fn signature(helper: Helper, sig: &Signature, errors: &mut Errors) ->
     }
     number_of_arguments(helper, sig, errors);
     errors.count() == before
+}
+
+/// The one type that is known by its name: the compiler's advice for it would be `&mut &mut Context`. One of
+/// another name that is the same type is still refused, by the compiler.
+fn context_first(helper: Helper, sig: &Signature, errors: &mut Errors) {
+    let is_context = |ty: &Type| match ty {
+        Type::Reference(reference) if reference.mutability.is_some() => match &*reference.elem {
+            Type::Path(path) => path
+                .path
+                .segments
+                .last()
+                .is_some_and(|last| last.ident == "Context"),
+            _ => false,
+        },
+        _ => false,
+    };
+    for argument in arguments(sig).skip(1).filter(|argument| is_context(&argument.ty)) {
+        errors.on(
+            argument,
+            format_args!(
+                "the context comes first: an `#[{}]` method takes `(&mut self, ctx: &mut Context<'_>, …)`",
+                helper.name()
+            ),
+        );
+    }
 }
 
 fn receiver(sig: &Signature, errors: &mut Errors) {

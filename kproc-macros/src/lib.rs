@@ -73,8 +73,11 @@ use proc_macro::TokenStream;
 /// | [`#[on_stop]`](macro@on_stop) | when a task ends in good order | `ctx`, optional |
 ///
 /// `ctx` is `&mut Context<'_>`. A handler is a `fn` or an `async fn` and returns `()` or `Result<(), E>` for any
-/// error that converts into a boxed one; `kproc::Result<()>` takes all of them by `?`. A handler that fails
-/// leaves nothing of what it sent and stored behind; what happens then is a matter of configuration.
+/// error that converts into a boxed one; `kproc::Result<()>` takes all of them by `?`, and texts:
+/// `return Err("negative".into())`. A handler that fails leaves nothing of what it sent and stored behind; what
+/// happens then is a matter of configuration. Plain fields are not rolled back: they keep what a handler did to
+/// them before it failed, also when its record is then skipped or tried again. (After a panic the processor is
+/// made anew.) What must agree with the records belongs in a `#[state]` field.
 ///
 /// # Options on the struct
 ///
@@ -129,10 +132,10 @@ pub fn processor(options: TokenStream, item: TokenStream) -> TokenStream {
     pipeline::expand(&options.into(), &item.into()).into()
 }
 
-/// Makes a type the key or value of a record: `#[derive(Codec)] #[codec(json)]`, or `postcard`.
+/// Makes a type the key or value of a record.
 ///
-/// What the bytes look like is decided by the type's own `#[derive(Serialize, Deserialize)]`; this
-/// derive says in which format they are. The type may have parameters, and lifetimes: then a
+/// The attribute `#[codec(json)]`, or `#[codec(postcard)]`, beside it says how it is written. What the bytes look
+/// like in that format is decided by the type's own `#[derive(Serialize, Deserialize)]`. The type may have parameters, and lifetimes: then a
 /// handler gets an item that borrows from the record, such as `Order<'_>`.
 ///
 /// - `json`: readable by everyone. Text with escapes in it cannot be lent as `&str`: such a field
@@ -364,28 +367,70 @@ pub fn on_stop(_: TokenStream, item: TokenStream) -> TokenStream {
 /// `ctx: &mut Context<'_>`, `timer: TimerId` (what `schedule` returned) and `now: Timestamp`, all optional, in
 /// this order.
 ///
+/// Such a timer fires again after each period; for one that fires once, cancel it in this method.
+///
+/// **Timers are not state.** When the process restarts, the partition moves, or the task falls back to its last
+/// commit, they are gone. Keep in a table what is to happen, and schedule it again in `#[on_start]`:
+///
 /// ```
-/// # use kproc::prelude::*;
-/// use kproc::TimerClock;
-/// use std::time::Duration;
+/// use kproc::prelude::*;
+/// use std::{collections::HashMap, time::Duration};
 ///
-/// # const WORDS: Topic<String, i64> = Topic::new("words");
-/// # #[processor]
-/// # #[derive(Default)]
-/// # struct Totals {}
-/// # #[processor]
-/// # impl Totals {
-/// #[on_message(WORDS)]
-/// fn add(&mut self, ctx: &mut Context<'_>, _n: i64) -> Result<()> {
-///     ctx.schedule(Duration::from_secs(5), TimerClock::Wall)?;
-///     Ok(())
+/// const ORDERS: Topic<String, i64> = Topic::new("orders");
+/// const REMINDERS: Topic<String, i64> = Topic::new("reminders");
+/// const DELAY: Duration = Duration::from_secs(5);
+///
+/// #[processor]
+/// #[derive(Default)]
+/// struct Reminders {
+///     #[state]
+///     open: Table<String, i64>,          // survives restarts
+///     timers: HashMap<TimerId, String>,  // does not, as the timers do not
 /// }
 ///
-/// #[on_schedule]
-/// fn fired(&mut self, ctx: &mut Context<'_>, timer: TimerId) {
-///     ctx.cancel(timer); // once was enough
+/// #[processor]
+/// impl Reminders {
+///     #[on_start]
+///     fn begin(&mut self, ctx: &mut Context<'_>) -> Result<()> {
+///         for entry in self.open.iter() {
+///             let (order, _) = entry?;
+///             let timer = ctx.schedule(DELAY, TimerClock::Wall)?;
+///             self.timers.insert(timer, order.to_string());
+///         }
+///         Ok(())
+///     }
+///
+///     #[on_message(ORDERS)]
+///     fn ordered(&mut self, ctx: &mut Context<'_>, order: &str, cents: i64) -> Result<()> {
+///         self.open.put(order, &cents)?;
+///         let timer = ctx.schedule(DELAY, TimerClock::Wall)?;
+///         self.timers.insert(timer, order.to_string());
+///         Ok(())
+///     }
+///
+///     #[on_schedule]
+///     fn fired(&mut self, ctx: &mut Context<'_>, timer: TimerId) -> Result<()> {
+///         ctx.cancel(timer); // once is enough
+///         let Some(order) = self.timers.get(&timer) else { return Ok(()) };
+///         if let Some(cents) = self.open.get(order)? {
+///             ctx.send(&REMINDERS, order, &cents)?;
+///             self.open.delete(order)?;
+///         }
+///         self.timers.remove(&timer);
+///         Ok(())
+///     }
 /// }
-/// # }
+/// # use kproc::testing::TestDriver;
+/// # let mut driver = TestDriver::new::<Reminders>()?;
+/// # driver.send(&ORDERS, "a", &5)?;
+/// # driver.advance_wall_clock(Duration::from_secs(3))?;
+/// # driver.stop()?;
+/// # driver.start()?;
+/// # driver.advance_wall_clock(DELAY)?;
+/// # assert_eq!(driver.receive(&REMINDERS)?, Some(("a".to_string(), 5)));
+/// # driver.advance_wall_clock(DELAY * 3)?;
+/// # assert_eq!(driver.receive(&REMINDERS)?, None);
+/// # Ok::<(), kproc::Error>(())
 /// ```
 #[proc_macro_attribute]
 pub fn on_schedule(_: TokenStream, item: TokenStream) -> TokenStream {

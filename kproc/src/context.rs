@@ -17,7 +17,8 @@ use crate::{
 /// kept over a [`send`](Context::send).
 ///
 /// What a handler does through the context counts once the handler has returned without an error. If it fails,
-/// nothing is sent, no timer made or cancelled, no commit requested.
+/// nothing is sent, no timer made or cancelled, no commit requested. (Plain fields of the processor are not rolled
+/// back.)
 pub struct Context<'r> {
     work: &'r mut Workbench,
     place: Option<Place<'r>>,
@@ -106,7 +107,8 @@ impl<'r> Context<'r> {
     }
 
     /// Sends a record. Its timestamp is the present record's, or in a timer the time of the timer's clock; its
-    /// partition follows from its key. See [`message`](Self::message) for the rest.
+    /// partition follows from its key. Null is [`Null`](crate::Null), for a bare `None` has no type. See
+    /// [`message`](Self::message) for the rest.
     ///
     /// ```
     /// # use kproc::{Context, Null, Result, Topic};
@@ -156,10 +158,13 @@ impl<'r> Context<'r> {
     }
 
     /// Makes a timer that fires every `period` (whole milliseconds), first after one period: the processor's
-    /// [`punctuate`](crate::Processor::punctuate) is called with [`Timer::Scheduled`](crate::Timer::Scheduled).
+    /// [`#[on_schedule]`](macro@crate::on_schedule) method is called. (Without macros: its
+    /// [`punctuate`](crate::Processor::punctuate), with [`Timer::Scheduled`](crate::Timer::Scheduled).) For a timer
+    /// that fires once, [`cancel`](Self::cancel) it there.
     ///
     /// Such timers live as long as the task does: a restart, a move or a fall-back forgets them, except that
-    /// those made in `#[on_start]` are made again there.
+    /// those made in `#[on_start]` are made again there. [`#[on_schedule]`](macro@crate::on_schedule) shows how to
+    /// make them again from a table.
     pub fn schedule(&mut self, period: Duration, clock: TimerClock) -> Result<TimerId, ScheduleError> {
         let work = &mut *self.work;
         let unit = &work.units[work.unit];

@@ -29,15 +29,15 @@ pub enum ErrorKind {
 
 /// What a handler failed with: the catch-all behind [`kproc::Result`](Result).
 ///
-/// It takes every error by `?`, and is therefore not a `std::error::Error` itself.
+/// It takes every error by `?` or `into()`, texts too, and is therefore not a `std::error::Error` itself.
 ///
 /// ```
-/// use kproc::{Error, Result};
+/// use kproc::Result;
 ///
 /// fn cents(price: &str) -> Result<u64> {
 ///     let price: f64 = price.parse()?;
 ///     if price < 0.0 {
-///         return Err(Error::msg(format_args!("a price cannot be negative, such as {price}")));
+///         return Err(format!("a price cannot be negative, such as {price}").into());
 ///     }
 ///     Ok((price * 100.0).round() as u64)
 /// }
@@ -74,15 +74,22 @@ impl Error {
         self.0.kind
     }
 
+    /// The error itself, for functions that return a [`BoxError`].
+    pub fn into_inner(self) -> BoxError {
+        self.0.error
+    }
+
     /// The error itself.
     pub fn get_ref(&self) -> &(dyn std::error::Error + Send + Sync + 'static) {
         &*self.0.error
     }
 }
 
+/// As `Display`: it is what a `main` or a test shows that returns an error. The kind is not part of it, for of an
+/// error taken by `?` it says no more than that some handler has returned it.
 impl fmt::Debug for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{:?}: {}", self.kind(), self)
+        fmt::Display::fmt(self, f)
     }
 }
 
@@ -99,7 +106,9 @@ impl fmt::Display for Error {
     }
 }
 
-impl<E: std::error::Error + Send + Sync + 'static> From<E> for Error {
+/// From errors, boxed errors, `String` and `&str`. (That is why a [`BoxError`] is not made from an [`Error`] by
+/// `?`: the two directions exclude each other. There is [`Error::into_inner`].)
+impl<E: Into<BoxError>> From<E> for Error {
     #[cold]
     fn from(error: E) -> Self {
         Self::new(ErrorKind::Processing, error)
@@ -136,7 +145,7 @@ impl<E: IntoError> Outcome for std::result::Result<(), E> {
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is not an error a handler can return",
     label = "does not turn into `kproc::Error`",
-    note = "it needs `std::error::Error + Send + Sync + 'static`; `kproc::Result<()>` takes every such error by `?`"
+    note = "it needs `std::error::Error + Send + Sync + 'static`; `kproc::Result<()>` takes every such error by `?`, and texts: `Err(\"…\".into())`"
 )]
 pub trait IntoError {
     /// The error as kproc sees it.
@@ -144,33 +153,10 @@ pub trait IntoError {
 }
 
 #[diagnostic::do_not_recommend]
-impl<E: Into<BoxError>> IntoError for E {
+impl<E: Into<Error>> IntoError for E {
     #[cold]
     fn into_error(self) -> Error {
-        match self.into().downcast::<Wrapped>() {
-            Ok(wrapped) => wrapped.0,
-            Err(error) => Error::new(ErrorKind::Processing, error),
-        }
-    }
-}
-
-/// Carries an [`Error`] through a [`BoxError`] without losing its kind.
-struct Wrapped(Error);
-
-impl fmt::Debug for Wrapped {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.0.fmt(f)
-    }
-}
-impl fmt::Display for Wrapped {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.0.fmt(f)
-    }
-}
-impl std::error::Error for Wrapped {}
-impl From<Error> for BoxError {
-    fn from(error: Error) -> Self {
-        Box::new(Wrapped(error))
+        self.into()
     }
 }
 
@@ -179,4 +165,38 @@ pub(crate) fn panic_message(payload: &(dyn Any + Send)) -> &str {
     let text = payload.downcast_ref::<&str>().copied();
     text.or_else(|| payload.downcast_ref::<String>().map(String::as_str))
         .unwrap_or("no message")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn errors_boxed_errors_and_texts_become_one() {
+        fn taken<E: Into<Error>>(error: E) -> String {
+            let error: Error = error.into();
+            assert_eq!(error.kind(), ErrorKind::Processing);
+            // What a test or a `main` shows that returns it.
+            assert_eq!(format!("{error:?}"), error.to_string());
+            error.to_string()
+        }
+        assert_eq!(taken("negative"), "negative");
+        assert_eq!(taken(String::from("negative")), "negative");
+        assert_eq!(taken(BoxError::from("negative")), "negative");
+        assert_eq!(taken(fmt::Error), fmt::Error.to_string());
+    }
+
+    #[test]
+    fn its_kind_survives_the_way_out_of_a_handler() {
+        fn helper() -> Result<()> {
+            Err(Error::new(ErrorKind::Deserialization, "odd"))
+        }
+        let handler = || -> Result<()> {
+            helper()?;
+            Ok(())
+        };
+        let error = handler().outcome().unwrap_err();
+        assert_eq!(error.kind(), ErrorKind::Deserialization);
+        assert_eq!(error.into_inner().to_string(), "odd");
+    }
 }

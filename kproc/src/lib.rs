@@ -84,8 +84,9 @@
 //!
 //! # Errors and policies
 //!
-//! A handler fails with any error, by `?` ([`Result`], [`Error`]). Nothing of what it sent and stored remains, and a
-//! [`Policy`] decides for each kind of failure: stop (the default), skip the record, or try again. A failure that stops
+//! A handler fails with any error, by `?` ([`Result`], [`Error`]). Nothing of what it sent and stored remains (plain
+//! fields do keep what it did to them), and a [`Policy`] decides for each kind of failure: stop (the default), skip the
+//! record, or try again. A failure that stops
 //! the application is in its log, in its [`Status`], and in its exit code.
 //!
 //! # Testing

@@ -2,7 +2,8 @@
 
 use std::time::Duration;
 
-/// What happens to a record whose handling fails. Everything that the handler sent and stored is undone first.
+/// What happens to a record whose handling fails. Everything that the handler sent and stored is undone first; what it
+/// did to plain fields is not.
 ///
 /// Each kind of failure has a setting of its own:
 ///

@@ -13,7 +13,7 @@ pub use crate::{
     Context, Processor, Record, Result, Timestamp,
     handler::{Argument, ContextArgument, First, FirstOfTimer, Periodic, TimerArgument, TypedTopic},
     handler::{context, first, key, outcome, timer, timer_first, topic, undeclared, value},
-    processor::{Declare, Start, StoreOptions},
+    processor::{Declare, Start, StoreOptions, TimerSpec},
     state::{NoStore, Probe, State, store},
     timer::{Timer, TimerClock},
 };

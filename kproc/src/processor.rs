@@ -1,6 +1,6 @@
 //! What a processor is to kproc. The macros implement this trait; so can you.
 
-use std::{borrow::Cow, future::Future, time::Duration};
+use std::{borrow::Cow, fmt, future::Future, time::Duration};
 
 pub use kproc_store::Store;
 use kproc_store::{Timestamp, codec::Codec};
@@ -113,10 +113,23 @@ pub struct InputSpec {
 pub struct TimerSpec {
     /// The number by which [`Timer::Every`] names it.
     pub number: usize,
+    /// The name of the method that it calls, for errors and logs; `None`: they give the number.
+    pub name: Option<&'static str>,
     /// Its period.
     pub period: Duration,
     /// Its clock.
     pub clock: TimerClock,
+}
+
+/// As errors and logs call it: `` timer `tick`, every 1s ``.
+impl fmt::Display for TimerSpec {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.name {
+            Some(name) => write!(f, "timer `{name}`")?,
+            None => write!(f, "timer {}", self.number)?,
+        }
+        write!(f, ", every {}", humantime::format_duration(self.period))
+    }
 }
 
 /// Options of a store.
@@ -175,6 +188,7 @@ impl dyn Declare + '_ {
     pub fn every(&mut self, number: usize, period: Duration, clock: TimerClock) {
         self.add_timer(TimerSpec {
             number,
+            name: None,
             period,
             clock,
         });

@@ -246,3 +246,38 @@ fn d12_a_store_added_above_another_moves_no_state() -> Result<()> {
     }
     Ok(())
 }
+
+#[processor]
+#[derive(Default)]
+struct Ticking {}
+
+#[processor]
+impl Ticking {
+    #[on_message(WORDS)]
+    fn add(&mut self, n: i64) -> Result<()> {
+        Err(format!("{n} is too much").into())
+    }
+
+    #[every("1s")]
+    fn tick(&mut self) -> Result<()> {
+        Err("no tock".into())
+    }
+}
+
+#[test]
+fn a_failure_says_which_method_has_failed_and_what_to_do() -> Result<()> {
+    let mut driver = TestDriver::new::<Ticking>()?;
+    assert_eq!(
+        failed(driver.advance_wall_clock(Duration::from_secs(1))).2,
+        "processor `ticking`, timer `tick`, every 1s: no tock; to pass over such failures, set \
+         `on_processing_error` to `skip`"
+    );
+
+    let mut driver = TestDriver::new::<Ticking>()?;
+    assert_eq!(
+        failed(driver.send(&WORDS, "plum", &3)).2,
+        "processor `ticking`, record words[0] offset 0: 3 is too much; to pass over such records, set \
+         `on_processing_error` to `skip`"
+    );
+    Ok(())
+}

@@ -1,4 +1,4 @@
-//! The context is `&mut Context<'_>`, and comes first.
+//! The context is `&mut Context<'_>`.
 
 use kproc::prelude::*;
 
@@ -18,9 +18,6 @@ impl Totals {
 
     #[every("1s")]
     fn publish(&mut self, _ctx: &Context<'_>) {}
-
-    #[every("1s")]
-    fn swapped(&mut self, _now: Timestamp, _ctx: &mut Context<'_>) {}
 
     #[every("1s")]
     fn no_timer(&mut self, _timer: TimerId) {}

@@ -2,7 +2,7 @@
 
 use proc_macro2::{Ident, Span, TokenStream};
 use quote::quote;
-use syn::{Attribute, Type};
+use syn::{Attribute, Type, ext::IdentExt};
 
 use super::{calls, import, refused, state_of};
 use crate::model::{Clock, Handled, Handler, Start, Trigger};
@@ -120,13 +120,19 @@ impl Methods {
             }
             Trigger::Every { millis, clock } => {
                 let number = self.timers.len();
+                let name = handler.ident.unraw().to_string();
                 let clock = match clock {
                     Clock::Wall => quote!(__kproc::TimerClock::Wall),
                     Clock::Stream => quote!(__kproc::TimerClock::Stream),
                 };
                 self.declare.push(quote! {
                     #(#conditions)*
-                    __to.every(#number, __kproc::Duration::from_millis(#millis), #clock);
+                    __kproc::Declare::add_timer(__to, __kproc::TimerSpec {
+                        number: #number,
+                        name: __kproc::Option::Some(#name),
+                        period: __kproc::Duration::from_millis(#millis),
+                        clock: #clock,
+                    });
                 });
                 let body = calls::firing(this, handler, &quote!(__kproc::Periodic));
                 self.timers

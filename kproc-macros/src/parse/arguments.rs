@@ -401,23 +401,18 @@ impl Value {
 
     /// One of the words after `=`.
     fn word(&self, words: &[&'static str], errors: &mut Errors) -> Option<&'static str> {
-        let word = self.assigned::<Ident>().map(|word| word.to_string());
-        let found = word
+        let quoted = self.assigned::<LitStr>().map(|text| text.value());
+        let bare = self.assigned::<Ident>().map(|word| word.to_string());
+        let found = bare
             .as_ref()
             .and_then(|word| words.iter().find(|known| *known == word));
         if found.is_none() {
-            let near = word
-                .as_ref()
-                .and_then(|word| nearest(word, words))
-                .unwrap_or(words[0]);
-            errors.on(
-                self.whole(),
-                format_args!(
-                    "`{0}` is {1}: did you mean `{0} = {near}`?",
-                    self.text,
-                    and(words).replace(" and ", " or ")
-                ),
-            );
+            let name = &self.text;
+            let near = bare.or(quoted).and_then(|word| nearest(&word, words));
+            let hint = near.map(|near| format!(": did you mean `{name} = {near}`?"));
+            let hint = hint.unwrap_or_default();
+            let choices = and(words).replace(" and ", " or ");
+            errors.on(self.whole(), format_args!("`{name}` is {choices}{hint}"));
         }
         found.copied()
     }

@@ -198,6 +198,10 @@ pub(crate) const DEFAULT_STATE_DIR: &str = "kproc-state";
 /// ```
 ///
 /// with the package's version and description for `--version` and `--help`.
+///
+/// The package's name is the application's id: the name of its consumer group, and part of the names of its
+/// changelogs and of its state directory. Two programs of one package would be one application, and get into each
+/// other's way: write each of them the `main` above, with an id of its own in [`App::new`](crate::App::new).
 #[macro_export]
 macro_rules! main {
     ($($processor:ty),+ $(,)?) => {

@@ -1,6 +1,6 @@
 //! Values as text: one parser for each type, whatever the text came from.
 
-use std::{fmt, path::PathBuf, time::Duration};
+use std::{fmt, path::PathBuf, str::FromStr, time::Duration};
 
 use crate::policy::{Policy, Retry};
 
@@ -237,6 +237,23 @@ impl Value for Policy {
                 format!("retry:{}:{}{then}", retry.attempts, retry.backoff.show()?)
             }
         })
+    }
+}
+
+/// Reads a policy as the settings have it: `stop`, `skip`, `retry` or `retry:ATTEMPTS:BACKOFF:skip`.
+///
+/// ```
+/// use kproc::Policy;
+///
+/// assert_eq!("skip".parse(), Ok(Policy::Skip));
+/// assert!("retry:3:50ms".parse::<Policy>().is_ok());
+/// assert!("ignore".parse::<Policy>().unwrap_err().starts_with("expected `stop`, `skip` or `retry`"));
+/// ```
+impl FromStr for Policy {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        Value::parse(text)
     }
 }
 

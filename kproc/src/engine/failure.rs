@@ -5,6 +5,7 @@ use std::{borrow::Cow, collections::BTreeSet, fmt, sync::Arc, time::Duration};
 use super::inputs::Input;
 use crate::{
     error::{Error, ErrorKind},
+    processor::TimerSpec,
     record::{Offset, Partition, TopicPartition},
     timer::{Firing, Timer},
 };
@@ -16,6 +17,10 @@ pub(crate) struct Failure {
     pub(crate) processor: Cow<'static, str>,
     /// What it was doing.
     pub(crate) phase: Phase,
+    /// The declared timer whose handler failed, if it was one.
+    pub(crate) timer: Option<Box<TimerSpec>>,
+    /// The setting that decides about it; `None`: it stops the application in any case.
+    pub(crate) setting: Option<&'static str>,
     /// What went wrong.
     pub(crate) error: Error,
     /// What to do about it.
@@ -52,6 +57,14 @@ impl Failure {
     pub(crate) fn kind(&self) -> ErrorKind {
         self.error.kind()
     }
+
+    /// What it was doing, as people call it.
+    pub(super) fn doing(&self) -> &dyn fmt::Display {
+        match &self.timer {
+            Some(timer) => timer,
+            None => &self.phase,
+        }
+    }
 }
 
 impl fmt::Display for Failure {
@@ -59,7 +72,9 @@ impl fmt::Display for Failure {
         write!(
             f,
             "processor `{}`, {}: {}",
-            self.processor, self.phase, self.error
+            self.processor,
+            self.doing(),
+            self.error
         )
     }
 }
@@ -82,7 +97,8 @@ impl fmt::Display for Phase {
 /// Says that a record was passed over which no processor has seen this time.
 pub(super) fn report_passed_over(input: &Input, partition: Partition) {
     if let Some(offset) = input.offset() {
-        tracing::warn!(topic = %input.topic, %partition, %offset, "record passed over");
+        let (partition, offset) = (partition.get(), offset.get());
+        tracing::warn!(topic = %input.topic, partition, offset, "record passed over");
     }
 }
 

@@ -11,6 +11,8 @@ use super::{
 use crate::{
     error::{Error, ErrorKind},
     policy::Policy,
+    processor::TimerSpec,
+    timer::Timer,
 };
 
 /// What a policy has come to for one failure.
@@ -19,6 +21,16 @@ enum Verdict {
     Skip,
     /// For the time with this number.
     Again(u32, Duration),
+}
+
+/// The declared timer that this is, if it is one.
+fn declared(timers: &[TimerSpec], what: What) -> Option<Box<TimerSpec>> {
+    let What::Timer(firing) = what else { return None };
+    let Timer::Every(number) = firing.timer else {
+        return None;
+    };
+    let timer = timers.iter().find(|timer| timer.number == number)?;
+    Some(Box::new(*timer))
 }
 
 impl Task {
@@ -34,13 +46,18 @@ impl Task {
         let guard = self.undo(unit);
         before.restore(&mut self.work);
         let error = error.or_else(|| guard.map(Error::from));
+        let error = error.unwrap_or_else(|| Error::msg("a store could not write a value back"));
+        let processor = &self.topology.processors[self.processors[unit]];
+        let policy = self.policy(what, error.kind());
         let failure = Failure {
-            processor: self.topology.processors[self.processors[unit]].name.clone(),
+            processor: processor.name.clone(),
             phase: what.phase(unit, &self.inputs, self.work.task.partition),
-            error: error.unwrap_or_else(|| Error::msg("a store could not write a value back")),
+            timer: declared(&processor.timers, what),
+            setting: policy.map(|(setting, _)| setting),
+            error,
             next: Next::Stop,
         };
-        match self.verdict(what, &failure) {
+        match self.verdict(policy.map(|(_, policy)| policy), &failure) {
             Verdict::Stop => Err(failure),
             Verdict::Skip => self.skip(what, failure),
             Verdict::Again(attempt, wait) => self.try_again(unit, what, failure, attempt, wait),
@@ -65,20 +82,24 @@ impl Task {
         failure
     }
 
-    fn verdict(&self, what: What, failure: &Failure) -> Verdict {
+    /// The policy that decides about such a failure, and its setting's name; `None`: nothing helps.
+    fn policy(&self, what: What, kind: ErrorKind) -> Option<(&'static str, &Policy)> {
         if matches!(what, What::Start | What::Stop | What::NoTimestamp(_)) {
-            return Verdict::Stop;
+            return None;
         }
         let policies = &self.settings.policies;
-        let policy = match failure.kind() {
-            ErrorKind::Deserialization => &policies.deserialization,
-            ErrorKind::Panic => &policies.panic,
-            ErrorKind::Processing => &policies.processing,
-        };
+        Some(match kind {
+            ErrorKind::Deserialization => ("on_deserialization_error", &policies.deserialization),
+            ErrorKind::Panic => ("on_panic", &policies.panic),
+            ErrorKind::Processing => ("on_processing_error", &policies.processing),
+        })
+    }
+
+    fn verdict(&self, policy: Option<&Policy>, failure: &Failure) -> Verdict {
         match policy {
-            Policy::Stop => Verdict::Stop,
-            Policy::Skip => Verdict::Skip,
-            Policy::Retry(retry) => {
+            None | Some(Policy::Stop) => Verdict::Stop,
+            Some(Policy::Skip) => Verdict::Skip,
+            Some(Policy::Retry(retry)) => {
                 let mut all = self.carry.retrying.iter();
                 let before = all.find(|retrying| retrying.phase == failure.phase);
                 let attempt = before.map_or(1, |retrying| retrying.attempt.saturating_add(1));
@@ -93,18 +114,15 @@ impl Task {
 
     fn skip(&mut self, what: What, failure: Failure) -> Result<(), Failure> {
         self.carry.worked(&failure.phase);
-        let Failure {
-            processor,
-            phase,
-            error,
-            ..
-        } = &failure;
-        if let Phase::Record(at, offset) = phase {
+        let Failure { processor, error, .. } = &failure;
+        if let Phase::Record(at, offset) = &failure.phase {
+            let (partition, offset) = (at.partition.get(), offset.get());
             tracing::warn!(
-                %processor, topic = %at.topic, partition = %at.partition, %offset, %error,
+                %processor, topic = %at.topic, partition, offset, %error,
                 "record skipped: it could not be processed"
             );
         } else {
+            let phase = failure.doing();
             tracing::warn!(%processor, %phase, %error, "failure skipped");
         }
         if failure.kind() == ErrorKind::Panic {
@@ -139,7 +157,16 @@ impl Task {
             error,
             ..
         } = &failure;
-        tracing::warn!(%processor, %phase, %error, attempt, ?wait, "failed, to be tried again");
+        if let Phase::Record(at, offset) = phase {
+            let (partition, offset) = (at.partition.get(), offset.get());
+            tracing::warn!(
+                %processor, topic = %at.topic, partition, offset, %error, attempt, ?wait,
+                "record failed, to be tried again"
+            );
+        } else {
+            let phase = failure.doing();
+            tracing::warn!(%processor, %phase, %error, attempt, ?wait, "failed, to be tried again");
+        }
         self.counters.retried += 1;
         self.carry.worked(phase);
         self.carry.retrying.push(Retrying {

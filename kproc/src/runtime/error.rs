@@ -17,7 +17,7 @@ pub enum RunError {
     #[error("cannot start:{}", list(.0))]
     Check(Vec<String>),
     /// A handler failed, and its policy is to stop.
-    #[error(transparent)]
+    #[error("{failure}{advice}", failure = .0, advice = advice(.0))]
     Task(TaskFailure),
     /// The cluster failed, or refused something.
     #[error("{what}: {reason}")]
@@ -87,6 +87,8 @@ pub struct TaskFailure {
     pub record: Option<(TopicPartition, Offset)>,
     /// What it came from.
     pub kind: ErrorKind,
+    /// The setting that says what such a failure does; `None`: it stops the application in any case.
+    pub setting: Option<&'static str>,
     /// All of it in words.
     pub message: String,
 }
@@ -101,6 +103,7 @@ impl From<&Failure> for TaskFailure {
             processor: failure.processor.to_string(),
             record,
             kind: failure.kind(),
+            setting: failure.setting,
             message: failure.to_string(),
         }
     }
@@ -115,6 +118,17 @@ impl RunError {
             reason: error.to_string(),
         }
     }
+}
+
+/// The way past a failure, if there is one.
+fn advice(failure: &TaskFailure) -> String {
+    let what = match failure.record {
+        Some(_) => "records",
+        None => "failures",
+    };
+    failure.setting.map_or_else(String::new, |setting| {
+        format!("; to pass over such {what}, set `{setting}` to `skip`")
+    })
 }
 
 /// One fault as it is, several as a list.

@@ -70,10 +70,10 @@ impl Mistakes {
         }
         for timer in &processor.timers {
             if let Err(error) = period_millis(timer.period) {
-                self.add(format_args!(
-                    "timer {} of processor `{name}`: {error}",
-                    timer.number
-                ));
+                let called = timer
+                    .name
+                    .map_or_else(|| timer.number.to_string(), |called| format!("`{called}`"));
+                self.add(format_args!("timer {called} of processor `{name}`: {error}"));
             }
         }
         for store in repeated(processor.stores.iter().map(|store| &store.0.name)) {

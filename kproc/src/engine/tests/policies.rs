@@ -259,7 +259,7 @@ fn a_timer_that_fails_follows_the_policy_too() {
     let mut rig = script(&diary).rig();
     rig.advance(1_000);
     let failure = rig.run().unwrap_err();
-    assert_eq!(failure.to_string(), "processor `p0`, timer 0: early");
+    assert_eq!(failure.to_string(), "processor `p0`, timer 0, every 1s: early");
     assert!(rig.task.prepare_commit().is_none());
     diary.read();
 
@@ -319,7 +319,7 @@ fn f08_a_panic_in_a_timer_is_a_failure_of_the_task() {
     );
     assert_eq!(
         failure.to_string(),
-        "processor `p0`, timer 0: panicked: second time"
+        "processor `p0`, timer 0, every 1s: panicked: second time"
     );
 }
 
