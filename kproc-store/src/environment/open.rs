@@ -186,29 +186,28 @@ fn judge(directory: &Path, now: &Sidecar) -> Result<Verdict, OpenError> {
     let io = |what: &'static str| move |error: io::Error| OpenError::io(directory, what, &error);
     let data = directory.join(DATA);
     let exists = data.try_exists().map_err(io("looking for the data file"))?;
-    let sidecar = match Sidecar::read(directory).map_err(io("reading its sidecar"))? {
-        Found::Newer(found) => {
+    let found = Sidecar::read(directory).map_err(io("reading its sidecar"))?;
+    let sidecar = match (found, exists) {
+        (Found::Newer(found), _) => {
             return Err(OpenError::NewerFormat {
                 path: directory.to_owned(),
                 found,
                 known: FORMAT,
             });
         }
-        Found::Missing if exists => {
+        (Found::Missing, false) => return Ok(Verdict::New),
+        (Found::Missing, true) => {
             let what = "nothing says under which circumstances the data file was written";
             return Ok(Verdict::Bad(Reason::damaged(what.into())));
         }
-        Found::Missing => return Ok(Verdict::New),
-        Found::Unreadable(why) if exists => {
-            return Ok(Verdict::Bad(Reason::damaged(format!(
-                "the sidecar file is damaged: {why}"
-            ))));
-        }
-        Found::Sidecar(_) | Found::Unreadable(_) if !exists => {
+        (Found::Sidecar(_) | Found::Unreadable(_), false) => {
             return Ok(Verdict::Bad(Reason::outdated("the data file is gone".into())));
         }
-        Found::Unreadable(_) => unreachable!("both cases are above"),
-        Found::Sidecar(sidecar) => sidecar,
+        (Found::Unreadable(why), true) => {
+            let what = format!("the sidecar file is damaged: {why}");
+            return Ok(Verdict::Bad(Reason::damaged(what)));
+        }
+        (Found::Sidecar(sidecar), true) => sidecar,
     };
     if let Some(damage) = sidecar.damage {
         return Ok(Verdict::Bad(Reason::damaged(damage)));
