@@ -2,7 +2,7 @@
 //!
 //! A *processor* is a struct with annotated methods: code per record, code per timer, state that is local and yet
 //! never lost, and one context to send, schedule and commit. kproc manages threads, partitions, state, offsets and
-//! restarts. (This version runs on the [embedded cluster](cluster::embedded); Kafka itself comes next.)
+//! restarts, on Kafka and, for trying and testing, on an [embedded cluster](cluster::embedded).
 //!
 //! # A first program
 //!
