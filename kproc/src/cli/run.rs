@@ -1,6 +1,6 @@
 //! `run`: on which cluster, and what must be asked for before anything is opened.
 
-use super::{args::RunArgs, embedded, failure::Failure, kafka};
+use super::{args::RunArgs, embedded, failure::Failure, kafka, names};
 use crate::{app::App, config::Settings};
 
 /// Runs the application.
@@ -31,5 +31,8 @@ pub(crate) fn run(app: App, settings: &Settings, args: &RunArgs) -> Result<(), F
              `--feed TOPIC=FILE` and see what comes out with `--dump TOPIC=FILE`"
         )));
     }
+    // What it binds must be there; the cluster would only say that a topic is not.
+    let topology = names::topology(&app, settings)?;
+    names::warn_of_unknown(&app, settings, &topology);
     kafka::run(app, settings)
 }

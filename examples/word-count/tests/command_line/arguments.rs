@@ -105,6 +105,7 @@ fn a_binding_of_a_mistyped_topic_is_refused_and_one_of_an_unknown_topic_told() {
     for args in [
         &["topics", "--topic", "lnes=l2"][..],
         &["--embedded", "--topic", "lnes=l2"],
+        &["--brokers", "127.0.0.1:1", "--topic", "lnes=l2"],
     ] {
         assert_fails(&run(args, ""), 2, &[refused]);
     }
