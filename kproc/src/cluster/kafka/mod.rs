@@ -2,13 +2,13 @@
 //!
 //! What may be here: how the cluster's verbs are done by librdkafka, which settings that takes, and what its errors
 //! mean. What may not: anything about tasks, state or time-outs of the runtime. `unsafe` and the names of
-//! librdkafka's functions are in [`native`] only.
+//! librdkafka's functions are in `native` only.
 //!
-//! - [`config`]: properties of clients: kproc's, the user's, and those that the user cannot have.
-//! - [`consumer`]: membership of a group. A thread polls, and runs the rebalances; each partition has a queue.
-//! - [`producer`]: records and transactions. One thread for the calls that block, one for delivery reports.
-//! - [`reader`] and [`admin`]: questions are futures, and take no thread.
-//! - [`error`]: what each code means. [`log`]: what librdkafka has to say, a few times at most.
+//! - `config`: properties of clients: kproc's, the user's, and those that the user cannot have.
+//! - `consumer`: membership of a group. A thread polls, and runs the rebalances; each partition has a queue.
+//! - `producer`: records and transactions. One thread for the calls that block, one for delivery reports.
+//! - `reader` and `admin`: questions are futures, and take no thread.
+//! - `error`: what each code means. `log`: what librdkafka has to say, a few times at most.
 //!
 //! # What differs from the model in [`embedded`](super::embedded)
 //!
