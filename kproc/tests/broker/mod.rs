@@ -1,11 +1,12 @@
 //! A real Kafka for tests: a broker that ends when the process does, however that happens.
+#![allow(dead_code, reason = "not every test harms its broker")]
 
 use std::{
-    io::{BufRead, BufReader},
+    io::{BufRead, BufReader, Write},
     net::TcpListener,
     path::{Path, PathBuf},
-    process::{Child, Command, Stdio},
-    sync::OnceLock,
+    process::{Child, ChildStdout, Command, Stdio},
+    sync::{Mutex, OnceLock},
 };
 
 /// A broker that is started when it is first asked for, for all tests of a process.
@@ -17,7 +18,12 @@ pub(crate) struct TestBroker {
 struct Running {
     address: String,
     /// The broker stops when its standard input ends: with this process.
-    _process: Option<Child>,
+    process: Option<Mutex<Process>>,
+}
+
+struct Process {
+    child: Child,
+    answers: BufReader<ChildStdout>,
 }
 
 impl TestBroker {
@@ -43,6 +49,28 @@ impl TestBroker {
             }
         }
     }
+
+    /// Does something to the broker, which must be running and this process's own: `kill`, `start`, `freeze` or `thaw`. Returns when it is done.
+    pub(crate) fn tell(&self, what: &str) {
+        let Some(Ok(running)) = self.running.get() else {
+            panic!("the broker was not started");
+        };
+        let process = running
+            .process
+            .as_ref()
+            .expect("a broker of somebody else's is left in peace");
+        let mut process = process.lock().unwrap();
+        writeln!(process.child.stdin.as_mut().expect("it is piped"), "{what}").unwrap();
+        assert_eq!(process.answer(), "done", "after `{what}`");
+    }
+}
+
+impl Process {
+    fn answer(&mut self) -> String {
+        let mut line = String::new();
+        let read = self.answers.read_line(&mut line);
+        read.map_or_else(|error| error.to_string(), |_| line.trim().to_owned())
+    }
 }
 
 fn start(settings: &[&str]) -> Result<Running, String> {
@@ -51,13 +79,13 @@ fn start(settings: &[&str]) -> Result<Running, String> {
     {
         return Ok(Running {
             address,
-            _process: None,
+            process: None,
         });
     }
     let tools = tools()?;
     let (port, controller) = free_ports().map_err(|error| format!("no free ports: {error}"))?;
     let directory = std::env::temp_dir().join(format!("kproc-broker-{}-{port}", std::process::id()));
-    let mut process = Command::new(tools.join("broker.sh"))
+    let mut child = Command::new(tools.join("broker.sh"))
         .arg(&directory)
         .args([port.to_string(), controller.to_string()])
         .args(settings)
@@ -65,15 +93,16 @@ fn start(settings: &[&str]) -> Result<Running, String> {
         .stdout(Stdio::piped())
         .spawn()
         .map_err(|error| format!("cannot run broker.sh: {error}"))?;
-    let mut stdout = BufReader::new(process.stdout.take().expect("it is piped"));
-    let mut line = String::new();
-    let read = stdout.read_line(&mut line);
-    if read.is_err() || line.trim() != "ready" {
+    let mut process = Process {
+        answers: BufReader::new(child.stdout.take().expect("it is piped")),
+        child,
+    };
+    if process.answer() != "ready" {
         return Err(format!("it did not start; see {}", directory.display()));
     }
     Ok(Running {
         address: format!("127.0.0.1:{port}"),
-        _process: Some(process),
+        process: Some(Mutex::new(process)),
     })
 }
 

@@ -1,0 +1,225 @@
+//! What the tests have in common: a broker, topics of a test's own, an application that counts, and an observer.
+
+use std::{collections::BTreeMap, future::Future, path::Path, sync::Arc, time::Duration};
+
+use kproc::{
+    App, Clock, Partition, Running, SystemClock, TopicPartition,
+    cluster::{
+        Admin, Cluster, ClusterErrorKind, Isolation, NewTopic, ProducerOptions, Result,
+        kafka::{KafkaCluster, KafkaOptions},
+    },
+    outbox::{Outbox, RawRecord},
+    prelude::*,
+};
+
+use crate::broker::TestBroker;
+
+/// The broker of all tests that leave it in peace.
+pub(crate) static SHARED: TestBroker = TestBroker::new(&[]);
+
+/// A bound against hanging.
+pub(crate) const PATIENCE: Duration = Duration::from_secs(60);
+
+/// What comes in: keys.
+pub(crate) const KEYS: Topic<String, String> = Topic::new("keys");
+/// What goes out: each key with how often it was seen so far.
+pub(crate) const COUNTS: Topic<String, u64> = Topic::new("counts");
+
+/// Counts keys.
+#[processor]
+#[derive(Default)]
+pub(crate) struct Count {
+    #[state]
+    counts: Table<String, u64>,
+}
+
+#[processor]
+impl Count {
+    #[on_message(KEYS)]
+    fn count(&mut self, ctx: &mut Context<'_>, key: &str, _value: &str) -> kproc::Result<()> {
+        let mut count = self.counts.entry(key)?.or_default();
+        *count += 1;
+        ctx.send(&COUNTS, key, &*count)?;
+        Ok(())
+    }
+}
+
+/// Runs a test's body on this thread.
+pub(crate) fn block_on<T>(body: impl Future<Output = T>) -> T {
+    let executor = tokio::runtime::Builder::new_current_thread()
+        .enable_time()
+        .build();
+    executor.unwrap().block_on(body)
+}
+
+/// A corner of a broker that one test has to itself: its topics and groups are named for it.
+pub(crate) struct Site {
+    pub(crate) brokers: String,
+    pub(crate) name: &'static str,
+    pub(crate) cluster: Arc<KafkaCluster>,
+    pub(crate) clock: Arc<SystemClock>,
+}
+
+impl Site {
+    /// A site on the shared broker; `None` if there is none to be had here.
+    pub(crate) fn shared(name: &'static str) -> Option<Self> {
+        Some(Self::at(SHARED.address()?, name))
+    }
+
+    pub(crate) fn at(brokers: &str, name: &'static str) -> Self {
+        let clock = Arc::new(SystemClock::new());
+        Self {
+            brokers: brokers.to_owned(),
+            name,
+            cluster: Arc::new(connect(brokers, clock.clone())),
+            clock,
+        }
+    }
+
+    /// A topic's name in the cluster.
+    pub(crate) fn topic(&self, name: &str) -> String {
+        format!("{}-{name}", self.name)
+    }
+
+    pub(crate) fn partition(&self, topic: &str, number: u32) -> TopicPartition {
+        TopicPartition::new(self.topic(topic), Partition::new(number))
+    }
+
+    pub(crate) fn admin(&self) -> Box<dyn Admin> {
+        self.cluster.admin().unwrap()
+    }
+
+    /// Makes topics `keys` and `counts` with so many partitions.
+    pub(crate) async fn make_topics(&self, partitions: u32) {
+        for topic in ["keys", "counts"] {
+            self.make_topic(topic, partitions, &[]).await;
+        }
+    }
+
+    pub(crate) async fn make_topic(&self, topic: &str, partitions: u32, config: &[(&str, &str)]) {
+        let new = NewTopic {
+            name: self.topic(topic).into(),
+            partitions,
+            config: config
+                .iter()
+                .map(|(name, value)| ((*name).to_owned(), (*value).to_owned()))
+                .collect(),
+        };
+        let made = self.admin().create(vec![new]).await.unwrap();
+        assert_eq!(made, [Ok(())], "{topic}");
+    }
+
+    /// Writes one record for each key, in this order, and waits until all are written.
+    pub(crate) async fn write(&self, keys: impl IntoIterator<Item: AsRef<str>>) {
+        let topic: Arc<str> = self.topic("keys").into();
+        let mut outbox = Outbox::default();
+        for key in keys {
+            let record = RawRecord {
+                key: Some(key.as_ref().as_bytes()),
+                value: Some(b"-"),
+                ..RawRecord::default()
+            };
+            outbox.push_raw(&topic, &record);
+        }
+        let mut producer = self.cluster.producer(ProducerOptions::default()).unwrap();
+        producer.send(&mut outbox).await.unwrap();
+        producer.flush().await.unwrap();
+    }
+
+    /// A counting application with its own link to the broker, named for the site, not yet started. Each needs a state directory of
+    /// its own.
+    pub(crate) fn app(&self, state: &Path) -> App {
+        self.app_of(self.name, state).processor::<Count>()
+    }
+
+    /// An application without processors.
+    pub(crate) fn app_of(&self, id: &str, state: &Path) -> App {
+        App::new(id)
+            .bind(&KEYS, self.topic("keys"))
+            .bind(&COUNTS, self.topic("counts"))
+            .configure(|settings| {
+                settings.brokers = vec![self.brokers.clone()];
+                settings.state_dir = Some(state.to_owned());
+                settings.session_timeout = Duration::from_secs(2);
+                settings.commit_interval = Duration::from_millis(100);
+                settings.threads = 2;
+            })
+    }
+
+    /// All counts that were written, in order for each key. Waits for a broker that is away.
+    pub(crate) async fn counts(&self) -> BTreeMap<String, Vec<u64>> {
+        let patience = self.clock.now() + PATIENCE;
+        loop {
+            match self.try_counts().await {
+                Ok(counts) => return counts,
+                Err(error) if error.kind == ClusterErrorKind::Retriable => {
+                    assert!(self.clock.now() < patience, "after a minute: {error}");
+                }
+                Err(error) => panic!("{error}"),
+            }
+        }
+    }
+
+    async fn try_counts(&self) -> Result<BTreeMap<String, Vec<u64>>> {
+        let topic: Arc<str> = self.topic("counts").into();
+        let described = self.admin().describe(vec![topic]).await?;
+        let partitions = described[0].as_ref().map_or(0, |topic| topic.partitions);
+        let mut counts = BTreeMap::<String, Vec<u64>>::new();
+        let mut reader = self.cluster.reader(Isolation::ReadCommitted)?;
+        for number in 0..partitions {
+            let place = self.partition("counts", number);
+            let ends = reader.watermarks(place.clone()).await?;
+            let mut next = ends.earliest;
+            while next < ends.stable {
+                let mut read = reader
+                    .read(place.clone(), next, 1000, Duration::from_secs(10))
+                    .await?;
+                next = read.next;
+                while let Some(record) = read.batch.record(0, place.partition) {
+                    let key = String::from_utf8(record.key.unwrap().to_vec()).unwrap();
+                    let count = u64::from_be_bytes(record.value.unwrap().try_into().unwrap());
+                    counts.entry(key).or_default().push(count);
+                    read.batch.advance();
+                }
+            }
+        }
+        Ok(counts)
+    }
+
+    /// Waits until that many counts were written, at least.
+    pub(crate) async fn counted(&self, running: &[&Running], number: usize) -> BTreeMap<String, Vec<u64>> {
+        let patience = self.clock.now() + PATIENCE;
+        loop {
+            let counts = self.counts().await;
+            if counts.values().map(Vec::len).sum::<usize>() >= number {
+                return counts;
+            }
+            let statuses: Vec<_> = running.iter().map(|running| running.status()).collect();
+            assert!(
+                self.clock.now() < patience,
+                "after a minute, of {number}: {counts:?}; {statuses:?}"
+            );
+            assert!(
+                statuses.iter().all(|status| status.failure.is_none()),
+                "{statuses:?}"
+            );
+            self.pause(Duration::from_millis(50)).await;
+        }
+    }
+
+    pub(crate) async fn pause(&self, time: Duration) {
+        self.clock.sleep_until(self.clock.now() + time).await;
+    }
+}
+
+/// A link to the brokers of its own.
+pub(crate) fn connect(brokers: &str, clock: Arc<SystemClock>) -> KafkaCluster {
+    let options = KafkaOptions::new(vec![brokers.to_owned()], clock);
+    KafkaCluster::new(options).unwrap()
+}
+
+/// Stops an application, which must end well within this time.
+pub(crate) async fn stop(running: &Running, within: Duration) {
+    running.shutdown(within);
+    running.wait().await.unwrap();
+}

@@ -1,0 +1,11 @@
+//! Applications on a real Kafka, in this process: what clusters, groups and topics may do to them.
+//!
+//! What may be here: one file for each kind of trouble, with applications that are started by `App::start` on a broker
+//! of Maven's. What may not: verbs of the cluster alone (the conformance suite's), and programs that are killed (the
+//! examples' tests). Tests share a broker, and keep apart by the name of their [`Site`](kit::Site); whoever harms the
+//! broker has one of their own.
+
+#[path = "../broker/mod.rs"]
+mod broker;
+mod kit;
+mod life;
