@@ -30,8 +30,9 @@ pub struct EnvironmentOptions {
 impl Default for EnvironmentOptions {
     fn default() -> Self {
         Self {
-            // Address space, not disk: the file grows as it fills. 32-bit machines have little of it.
-            map_size: if usize::BITS >= 64 { 64 << 30 } else { 64 << 20 },
+            // Address space, not disk: the file grows as it fills. A process has 128 TiB of it, enough for 30,000
+            // environments; 32-bit machines have little.
+            map_size: if usize::BITS >= 64 { 4 << 30 } else { 64 << 20 },
             max_map_size: if usize::BITS >= 64 { 1 << 40 } else { 512 << 20 },
             sync: false,
             temporary: false,
