@@ -98,6 +98,7 @@ fn assigned() -> Assigned {
         group: "g".into(),
         topics: vec![topic],
         session_timeout: Duration::from_secs(10),
+        heartbeat_interval: None,
         revoke_timeout: Duration::from_secs(10),
         isolation: Isolation::ReadCommitted,
         client_id: String::new(),

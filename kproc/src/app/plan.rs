@@ -47,6 +47,7 @@ pub(crate) fn plan(
     run.commit_interval = settings.commit_interval;
     run.stop_deadline = settings.stop_timeout;
     run.session_timeout = settings.session_timeout;
+    run.heartbeat_interval = settings.heartbeat_interval;
     run.memory = usize::try_from(settings.memory.0).unwrap_or(usize::MAX);
     run.store.checksum = settings.checksum;
     run.task = TaskSettings {

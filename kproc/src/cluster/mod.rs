@@ -60,12 +60,23 @@ pub struct JoinRequest {
     pub topics: Vec<Arc<str>>,
     /// How long a member may be silent before its partitions are given away.
     pub session_timeout: Duration,
+    /// How often a member is heard of, which is also when it hears of rebalances; see
+    /// [`heartbeat`](Self::heartbeat).
+    pub heartbeat_interval: Option<Duration>,
     /// How long a revocation may be held; see [`RevokeToken`].
     pub revoke_timeout: Duration,
     /// Which records the partition queues show.
     pub isolation: Isolation,
     /// A text that other members can read, such as a fingerprint of the topology.
     pub client_id: String,
+}
+
+impl JoinRequest {
+    /// How often a member is heard of: unless something else was said, nine times in a session, as the brokers' own
+    /// defaults have it.
+    pub fn heartbeat(&self) -> Duration {
+        self.heartbeat_interval.unwrap_or(self.session_timeout / 9)
+    }
 }
 
 /// Which records a reader sees.

@@ -188,6 +188,7 @@ impl Layers {
 
     /// The settings, if nothing was wrong with any layer and they fit each other.
     pub(crate) fn finish(mut self) -> Result<Settings, ConfigError> {
+        let heartbeat = self.settings.heartbeat_interval;
         let fits = [
             (
                 self.settings.threads > 0,
@@ -208,6 +209,16 @@ impl Layers {
                 !self.settings.session_timeout.is_zero(),
                 "session_timeout",
                 "the shortest time is 1ms",
+            ),
+            (
+                heartbeat.is_none_or(|heartbeat| !heartbeat.is_zero()),
+                "heartbeat_interval",
+                "the shortest interval is 1ms",
+            ),
+            (
+                heartbeat.is_none_or(|heartbeat| heartbeat <= self.settings.session_timeout / 3),
+                "heartbeat_interval",
+                "at most a third of `session_timeout`, so that one lost heartbeat does not end the membership",
             ),
         ];
         for (_, name, what) in fits.into_iter().filter(|(fits, ..)| !fits) {
@@ -390,6 +401,13 @@ mod tests {
             text.contains("setting `commit_interval`: the shortest interval is 1ms"),
             "{text}"
         );
+        let text = problems(|layers| {
+            layers.toml(
+                "app.toml",
+                "session_timeout = \"6s\"\nheartbeat_interval = \"2001ms\"",
+            );
+        });
+        assert!(text.contains("at most a third of `session_timeout`"), "{text}");
     }
 
     #[test]

@@ -105,6 +105,9 @@ settings! {
     stop_timeout: Duration = Duration::from_secs(30);
     /// A process that is silent for this long loses its partitions to others.
     session_timeout: Duration = Duration::from_secs(45);
+    /// How often a process tells its group that it is there, and hears whether partitions move: a rebalance takes
+    /// one to two of these. At most a third of `session_timeout`; by default a ninth of it.
+    heartbeat_interval: Option<Duration> = None;
     /// Memory for records on their way: read ahead, waiting to be written, not yet committed.
     memory: Size = Size(256 << 20);
     /// Keep a checksum with every stored value, and check it when the value is read.

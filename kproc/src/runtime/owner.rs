@@ -94,6 +94,7 @@ impl OwnerSeed {
             group: topology.app.to_string(),
             topics,
             session_timeout: self.plan.settings.session_timeout,
+            heartbeat_interval: self.plan.settings.heartbeat_interval,
             revoke_timeout: self.plan.settings.revoke_timeout,
             isolation: Isolation::ReadCommitted,
             client_id: topology.app.to_string(),

@@ -33,6 +33,8 @@ pub(crate) struct Settings {
     pub(crate) stop_deadline: Duration,
     /// How long this instance may be silent before its partitions are given away.
     pub(crate) session_timeout: Duration,
+    /// How often it is heard of meanwhile, if not a ninth of that.
+    pub(crate) heartbeat_interval: Option<Duration>,
     /// How long a partition that is wanted back may be kept to finish and commit.
     pub(crate) revoke_timeout: Duration,
     /// How long a cluster that does not answer is asked again before the instance gives up.
@@ -62,6 +64,7 @@ impl Settings {
             commit_interval: Duration::from_secs(1),
             stop_deadline: Duration::from_secs(30),
             session_timeout: Duration::from_secs(45),
+            heartbeat_interval: None,
             revoke_timeout: Duration::from_secs(8),
             patience: Duration::from_secs(120),
             stuck_after: Duration::from_secs(300),

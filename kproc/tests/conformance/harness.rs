@@ -230,6 +230,7 @@ impl World {
             group: group.to_string(),
             topics: topics.iter().map(|topic| (*topic).clone()).collect(),
             session_timeout: self.harness.session_timeout(),
+            heartbeat_interval: None,
             revoke_timeout: self.harness.patience(),
             isolation: Isolation::ReadCommitted,
             client_id: "conformance".into(),

@@ -7,5 +7,6 @@
 
 #[path = "../broker/mod.rs"]
 mod broker;
+mod heartbeats;
 mod kit;
 mod life;

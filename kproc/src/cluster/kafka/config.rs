@@ -65,7 +65,7 @@ const OWNED: &[(&str, &str)] = &[
         "kproc leaves its group when it stops, so a static member gains nothing",
     ),
     ("session.timeout.ms", "set `session_timeout` instead"),
-    ("heartbeat.interval.ms", "it follows from `session_timeout`"),
+    ("heartbeat.interval.ms", "set `heartbeat_interval` instead"),
     (
         "max.poll.interval.ms",
         "kproc polls at all times, and watches its handlers itself",
@@ -193,7 +193,7 @@ impl Config {
 
     /// A member of a group.
     pub(super) fn member(&self, request: &JoinRequest, protocol: Protocol) -> Built {
-        let (session, heartbeat) = (request.session_timeout, heartbeat(request.session_timeout));
+        let (session, heartbeat) = (request.session_timeout, request.heartbeat());
         let poll = millis(request.revoke_timeout + POLL_MARGIN.max(session));
         let (session, heartbeat) = (millis(session), millis(heartbeat));
         let mut own = vec![
@@ -256,11 +256,6 @@ impl Config {
 
 /// An open transaction of a dead producer holds back all readers for so long, at most.
 const TRANSACTION_TIMEOUT: Duration = Duration::from_secs(30);
-
-/// Nine heartbeats in a session, as the brokers' own defaults have it.
-pub(super) fn heartbeat(session: Duration) -> Duration {
-    session / 9
-}
 
 fn millis(duration: Duration) -> String {
     duration.as_millis().to_string()

@@ -18,7 +18,7 @@
 //! - [`Queue::known_end`](super::Queue::known_end) is the high watermark: it may count records of a transaction that
 //!   is not yet decided.
 //! - The session time-out of a group belongs to the group, not to the member, if the brokers have the `consumer`
-//!   protocol: joining sets it (and the heartbeats') where it differs, if the brokers allow that.
+//!   protocol: joining sets it (and the heartbeats') where it differs, if the brokers allow that; see `consumer::session`.
 //! - With the `classic` protocol every rebalance takes all partitions from all members; and a queue that met an
 //!   offset that the log does not have cannot be used any more.
 //! - A commit that is on its way when its revocation's deadline passes may still be taken.

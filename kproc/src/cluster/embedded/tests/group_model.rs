@@ -82,6 +82,7 @@ impl Group {
             group: "g".into(),
             topics: vec!["t".into()],
             session_timeout: SESSION,
+            heartbeat_interval: None,
             revoke_timeout: REVOKE,
             isolation: Isolation::ReadCommitted,
             client_id: String::new(),

@@ -67,6 +67,7 @@ impl World {
             group: "g".into(),
             topics: vec!["t".into()],
             session_timeout: SESSION,
+            heartbeat_interval: None,
             revoke_timeout: Duration::from_secs(60),
             isolation: Isolation::ReadCommitted,
             client_id: String::new(),

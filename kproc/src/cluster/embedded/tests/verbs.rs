@@ -225,6 +225,7 @@ fn wakers_may_use_the_cluster() {
         group: "g".into(),
         topics: vec!["t".into()],
         session_timeout: SESSION,
+        heartbeat_interval: None,
         revoke_timeout: SESSION,
         isolation: Isolation::ReadCommitted,
         client_id: String::new(),

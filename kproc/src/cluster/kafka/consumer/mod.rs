@@ -2,12 +2,14 @@
 //!
 //! One thread polls the consumer and runs its rebalances ([`rebalance`]); it blocks while partitions are asked back,
 //! which does not stop heartbeats nor the other partitions. What is owned, and the proof of it, is in
-//! [`membership`], whom all others ask. A second thread does the seeks of [`queue`]s.
+//! [`membership`], whom all others ask. A second thread does the seeks of [`queue`]s. [`session`] has the
+//! settings of the group.
 
 mod group;
 mod membership;
 mod queue;
 mod rebalance;
+mod session;
 
 use std::{
     sync::{Arc, Mutex, PoisonError},

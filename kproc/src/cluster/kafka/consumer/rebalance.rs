@@ -15,16 +15,17 @@ use super::{
     super::{
         Shared,
         client_thread::ClientThread,
-        config::{Protocol, heartbeat},
+        config::Protocol,
         error::{failed, kind_of},
         native::{
             Client, Code, Event as NativeEvent, EventKind, Kind, NativeError, PartitionList, Queue,
-            RebalanceKind, Resource, alter_config, describe_config,
+            RebalanceKind,
         },
     },
     lock,
     membership::{Membership, Numbered, next_ownership},
     queue::KafkaQueue,
+    session,
 };
 use crate::cluster::{Assignment, ClusterError, ClusterErrorKind, Event, JoinRequest, Result, RevokeToken};
 
@@ -36,9 +37,6 @@ const LOOK: Duration = Duration::from_millis(50);
 
 /// How long leaving may take.
 const LEAVE_TIMEOUT: Duration = Duration::from_secs(10);
-
-/// How long the group's settings may take before the group is joined without.
-const SETTINGS_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// What the member asks of its thread.
 pub(super) struct Control {
@@ -150,7 +148,7 @@ impl Poller {
 
     fn join(&self) -> Step {
         if self.protocol == Protocol::Consumer {
-            self.set_session();
+            session::set(self.client(), &self.request);
         }
         let topics = self.request.topics.iter().map(|topic| &**topic);
         let subscribed = self.client().subscribe(topics).map_err(Failed)?;
@@ -315,6 +313,15 @@ impl Poller {
                 tracing::info!(group = %self.request.group, reason = %error, "the brokers have no `consumer` group protocol; using `classic`");
                 self.join_classic()
             }
+            // librdkafka would go on asking.
+            _ if error.code == Code::RD_KAFKA_RESP_ERR_INVALID_SESSION_TIMEOUT => {
+                let what = format_args!(
+                    "the brokers do not take a `session_timeout` of {:?}: see their `group.min.session.timeout.ms` and \
+                     `group.max.session.timeout.ms`",
+                    self.request.session_timeout
+                );
+                Err(Failed(failed(what, error)))
+            }
             _ if fatal => Err(self.failed(error)),
             ClusterErrorKind::Unauthorized => Err(self.failed(error)),
             _ => {
@@ -333,45 +340,5 @@ impl Poller {
         *lock(&self.control.queue) = self.queue.clone();
         self.membership.replace(client);
         self.join()
-    }
-
-    /// With the `consumer` protocol, session and heartbeats are settings of the group, kept by the brokers.
-    fn set_session(&self) {
-        let group = &self.request.group;
-        let session = self.request.session_timeout;
-        let wanted = [
-            ("consumer.session.timeout.ms", session.as_millis().to_string()),
-            (
-                "consumer.heartbeat.interval.ms",
-                heartbeat(session).as_millis().to_string(),
-            ),
-        ];
-        let client = self.client();
-        let present = describe_config(client, Resource::Group, group).map(|call| call.wait(SETTINGS_TIMEOUT));
-        let present = match present {
-            Ok(Ok(present)) => present,
-            Ok(Err(error)) => {
-                tracing::debug!(%group, %error, "the group's settings cannot be read");
-                return;
-            }
-            Err(_) => return,
-        };
-        let differ = wanted.iter().any(|(name, value)| {
-            let present = present.iter().find(|(it, _)| it == name);
-            present.is_some_and(|(_, present)| present != value)
-        });
-        if !differ {
-            return;
-        }
-        let altered =
-            alter_config(client, Resource::Group, group, &wanted).map(|call| call.wait(SETTINGS_TIMEOUT));
-        if let Ok(Err(error)) = altered {
-            tracing::warn!(
-                %group, %error,
-                "the brokers do not let this group have a session time-out of {session:?}; they use their own. Ask \
-                 for the permission to alter the group's configuration, or for other limits \
-                 (group.consumer.min.session.timeout.ms and its kin), or set `session_timeout` to what the brokers have"
-            );
-        }
     }
 }

@@ -110,19 +110,18 @@ impl Client {
         })
     }
 
-    /// Waits until some broker has answered, or for this long.
-    pub(in super::super) fn connect(&self, timeout: c_int) -> std::result::Result<(), NativeError> {
+    /// Waits until some broker has answered, or for this long. Returns its id.
+    pub(in super::super) fn connect(&self, timeout: c_int) -> std::result::Result<i32, NativeError> {
         let mut metadata = std::ptr::null();
-        // SAFETY: the client is alive; the answer is ours, and destroyed at once.
-        let code = unsafe {
+        // SAFETY: the client is alive; the answer is ours, read if there is one, and destroyed at once.
+        unsafe {
             let code =
                 sys::rd_kafka_metadata(self.ptr(), 0, std::ptr::null_mut(), &raw mut metadata, timeout);
-            if code == NO_ERROR {
-                sys::rd_kafka_metadata_destroy(metadata);
-            }
-            code
-        };
-        NativeError::check(code)
+            NativeError::check(code)?;
+            let id = (*metadata).orig_broker_id;
+            sys::rd_kafka_metadata_destroy(metadata);
+            Ok(id)
+        }
     }
 }
 

@@ -1,4 +1,4 @@
-//! Settings of topics and groups.
+//! Settings of topics, groups and brokers.
 
 use std::sync::Arc;
 
@@ -15,6 +15,7 @@ use crate::cluster::Result;
 pub(in crate::cluster::kafka) enum Resource {
     Topic,
     Group,
+    Broker,
 }
 
 impl Resource {
@@ -22,11 +23,12 @@ impl Resource {
         match self {
             Self::Topic => sys::rd_kafka_ResourceType_t::RD_KAFKA_RESOURCE_TOPIC,
             Self::Group => sys::rd_kafka_ResourceType_t::RD_KAFKA_RESOURCE_GROUP,
+            Self::Broker => sys::rd_kafka_ResourceType_t::RD_KAFKA_RESOURCE_BROKER,
         }
     }
 }
 
-/// The settings of a topic or a group, defaults included.
+/// The settings of a topic, a group or a broker (by its id), defaults included.
 pub(in crate::cluster::kafka) fn describe_config(
     client: &Arc<Client>,
     resource: Resource,
