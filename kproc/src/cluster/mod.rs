@@ -14,6 +14,7 @@
 //!   carry it, and are refused once the partition has been lost or given to somebody else.
 //! - **Time comes from the [`Clock`].**
 
+mod access;
 pub mod embedded;
 mod error;
 #[cfg(feature = "kafka")]
@@ -28,6 +29,7 @@ use std::{
 };
 
 pub use crate::clock::{BoxFuture, Clock};
+pub use access::{Operation, Operations, Resource};
 pub use error::{ClusterError, ClusterErrorKind};
 
 use crate::{
@@ -49,6 +51,15 @@ pub trait Cluster: Send + Sync {
     fn producer(&self, options: ProducerOptions) -> Result<Box<dyn Producer>>;
     /// Administration.
     fn admin(&self) -> Result<Box<dyn Admin>>;
+    /// Who the cluster takes this client for, in the form of Kafka's access control (`User:app`), if that is known.
+    fn principal(&self) -> Option<String> {
+        None
+    }
+    /// Whether topics make themselves when they are written to, so that outputs need not be there at the start. On
+    /// Kafka they should not: they would have the broker's number of partitions and not the application's.
+    fn makes_outputs(&self) -> bool {
+        false
+    }
 }
 
 /// What it takes to join a group.
@@ -331,12 +342,29 @@ pub struct NewTopic {
     pub config: Vec<(String, String)>,
 }
 
+/// A member of a group, as others see it.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub struct MemberDescription {
+    /// What it said of itself when it joined ([`JoinRequest::client_id`]).
+    pub client_id: String,
+    /// Where it runs, as the cluster sees it.
+    pub host: String,
+}
+
 /// Administration of a cluster.
 pub trait Admin: Send {
-    /// Describes topics: `None` where there is none of that name.
+    /// Describes topics: `None` where there is none of that name. If any of them may not be described,
+    /// [`ClusterErrorKind::Unauthorized`], whether or not it is there. Settings that may not be seen are left out.
     fn describe(&mut self, topics: Vec<Arc<str>>) -> BoxFuture<'_, Result<Vec<Option<TopicDescription>>>>;
     /// Makes topics; one result for each.
     fn create(&mut self, topics: Vec<NewTopic>) -> BoxFuture<'_, Result<Vec<Result<()>>>>;
+    /// Says what [`create`](Admin::create) would, and makes nothing.
+    fn try_create(&mut self, topics: Vec<NewTopic>) -> BoxFuture<'_, Result<Vec<Result<()>>>>;
+    /// What may be done with each of these. `None`: the cluster does not say. (A cluster without access control
+    /// allows everything.)
+    fn access(&mut self, to: Vec<Resource>) -> BoxFuture<'_, Result<Vec<Option<Operations>>>>;
+    /// The members of a group; none, if there is no such group.
+    fn group_members(&mut self, group: String) -> BoxFuture<'_, Result<Vec<MemberDescription>>>;
     /// Deletes topics; one result for each.
     fn delete(&mut self, topics: Vec<Arc<str>>) -> BoxFuture<'_, Result<Vec<Result<()>>>>;
     /// Deletes the records before an offset.

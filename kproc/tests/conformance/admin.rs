@@ -2,7 +2,9 @@
 
 use kproc::{
     TopicPartition,
-    cluster::{Admin, ClusterErrorKind, CommittedOffset, NewTopic, TopicDescription},
+    cluster::{
+        Admin, ClusterErrorKind, CommittedOffset, NewTopic, Operation, Operations, Resource, TopicDescription,
+    },
 };
 
 use crate::{
@@ -238,4 +240,84 @@ pub(crate) async fn records_are_deleted_by_offset(world: &World) {
     // The next record has the next offset all the same.
     world.produce(&topic, &[value_in(0, "d")]).await;
     assert_eq!(world.read_all(place).await[0].offset, 3);
+}
+
+pub(crate) async fn members_are_described(world: &World) {
+    let mut admin = world.connect().admin().unwrap();
+    let (topic, group) = (world.topic(2).await, world.name("group"));
+    let mut members = async || {
+        world
+            .within(admin.group_members(group.to_string()))
+            .await
+            .unwrap()
+    };
+    assert_eq!(members().await, [], "there is no such group");
+
+    let mut peers = ["one", "two"].map(|client_id| {
+        let mut request = world.join(&group, &[&topic]);
+        request.client_id = client_id.into();
+        Peer::join(world, request)
+    });
+    let [one, two] = &mut peers;
+    settle(world, &mut [one, two], |peers| {
+        peers.iter().all(|peer| peer.owned.len() == 1)
+    })
+    .await;
+    let found = members().await;
+    let ids: Vec<_> = found.iter().map(|member| &*member.client_id).collect();
+    assert_eq!(ids, ["one", "two"]);
+    assert!(found.iter().all(|member| !member.host.is_empty()), "{found:?}");
+    for peer in peers {
+        peer.leave(world).await;
+    }
+    assert_eq!(members().await, [], "all have left");
+}
+
+pub(crate) async fn making_topics_can_be_tried(world: &World) {
+    let mut admin = world.connect().admin().unwrap();
+    let (there, new) = (world.topic(1).await, world.name("new"));
+    let topic = |name: &std::sync::Arc<str>, setting: &str| NewTopic {
+        name: name.clone(),
+        partitions: 1,
+        config: vec![("cleanup.policy".into(), setting.into())],
+    };
+    let wanted = vec![
+        topic(&there, "compact"),
+        topic(&new, "compact"),
+        topic(&new, "nonsense"),
+    ];
+    let mut outcomes = Vec::new();
+    // One at a time: a name may not come twice.
+    for one in wanted {
+        outcomes.extend(world.within(admin.try_create(vec![one])).await.unwrap());
+    }
+    assert_eq!(
+        outcomes[0].as_ref().unwrap_err().kind,
+        ClusterErrorKind::TopicExists
+    );
+    assert_eq!(outcomes[1], Ok(()));
+    assert_eq!(outcomes[2].as_ref().unwrap_err().kind, ClusterErrorKind::Fatal);
+    assert_eq!(describe(world, &mut *admin, &new).await, None, "nothing was made");
+}
+
+/// Without access control everything is allowed. (What is denied is tested on a broker that denies.)
+pub(crate) async fn access_is_told(world: &World) {
+    let mut admin = world.connect().admin().unwrap();
+    let (topic, none, group) = (world.topic(1).await, world.name("none"), world.name("group"));
+    let asked = vec![
+        Resource::Topic(topic),
+        Resource::Topic(none),
+        Resource::Group(group),
+        Resource::Cluster,
+    ];
+    let access = world.within(admin.access(asked)).await.unwrap();
+    let allows = |access: &Option<Operations>, operation| {
+        access.as_ref().is_none_or(|allowed| allowed.contains(&operation))
+    };
+    assert_eq!(access.len(), 4);
+    assert!(access[0].as_ref().is_some_and(|it| it.contains(&Operation::Read)));
+    assert!(allows(&access[0], Operation::Write));
+    assert_eq!(access[1], None, "of what is not there, nothing is said");
+    assert!(allows(&access[2], Operation::Read));
+    assert!(allows(&access[3], Operation::Create));
 }

@@ -30,6 +30,9 @@ macro_rules! conformance {
                 bad_names_and_counts_are_refused,
                 group_offsets_are_listed_and_set,
                 records_are_deleted_by_offset,
+                members_are_described,
+                making_topics_can_be_tried,
+                access_is_told,
             ];
             groups: [
                 one_member_gets_everything,
@@ -118,6 +121,9 @@ conformance!(@ kafka_classic, crate::kafka::classic();
         c07_five_partitions_three_members,
         c08_more_members_than_partitions,
         committed_offsets_and_their_metadata,
+    ];
+    admin: [
+        members_are_described,
     ];
     queues: [
         records_arrive_in_order,

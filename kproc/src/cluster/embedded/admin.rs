@@ -2,10 +2,13 @@
 
 use std::sync::Arc;
 
-use super::{core::Shared, driver::Verb, link::Link, queue::out_of_range};
+use super::{core::Shared, driver::Verb, group::GroupState, link::Link, queue::out_of_range};
 use crate::{
     clock::BoxFuture,
-    cluster::{Admin, ClusterError, ClusterErrorKind, CommittedOffset, NewTopic, Result, TopicDescription},
+    cluster::{
+        Admin, ClusterError, ClusterErrorKind, CommittedOffset, MemberDescription, NewTopic, Operation,
+        Operations, Resource, Result, TopicDescription,
+    },
     record::{Offset, TopicPartition},
 };
 
@@ -28,14 +31,65 @@ impl EmbeddedAdmin {
 impl Admin for EmbeddedAdmin {
     fn describe(&mut self, topics: Vec<Arc<str>>) -> BoxFuture<'_, Result<Vec<Option<TopicDescription>>>> {
         self.call(move |shared| {
-            Ok(shared.with(|core| topics.iter().map(|name| core.topics.describe(name)).collect()))
+            shared.with(|core| {
+                for name in &topics {
+                    core.denials
+                        .check(&Resource::Topic(name.clone()), Operation::Describe)?;
+                }
+                Ok(topics.iter().map(|name| core.topics.describe(name)).collect())
+            })
         })
     }
 
     fn create(&mut self, topics: Vec<NewTopic>) -> BoxFuture<'_, Result<Vec<Result<()>>>> {
         self.call(move |shared| {
-            let create = |new| shared.with(|core| core.create_topic(&*shared.driver, new));
+            let create = |new| {
+                shared.with(|core| {
+                    core.denials.check(&Resource::Cluster, Operation::Create)?;
+                    core.create_topic(&*shared.driver, new)
+                })
+            };
             Ok(topics.iter().map(create).collect())
+        })
+    }
+
+    fn try_create(&mut self, topics: Vec<NewTopic>) -> BoxFuture<'_, Result<Vec<Result<()>>>> {
+        self.call(move |shared| {
+            let check = |new| {
+                shared.with(|core| {
+                    core.denials.check(&Resource::Cluster, Operation::Create)?;
+                    core.topics.check_new(new).map(drop)
+                })
+            };
+            Ok(topics.iter().map(check).collect())
+        })
+    }
+
+    fn access(&mut self, to: Vec<Resource>) -> BoxFuture<'_, Result<Vec<Option<Operations>>>> {
+        self.call(move |shared| {
+            Ok(shared.with(|core| {
+                to.iter()
+                    .map(|resource| match resource {
+                        // As Kafka has it: of what is not there, nothing is said.
+                        Resource::Topic(name) if core.topics.get(name).is_none() => {
+                            let hidden = core.denials.check(resource, Operation::Describe).is_err();
+                            hidden.then(Operations::new)
+                        }
+                        _ => Some(core.denials.allowed(resource)),
+                    })
+                    .collect()
+            }))
+        })
+    }
+
+    fn group_members(&mut self, group: String) -> BoxFuture<'_, Result<Vec<MemberDescription>>> {
+        self.call(move |shared| {
+            shared.with(|core| {
+                let resource = Resource::Group(group.as_str().into());
+                core.denials.check(&resource, Operation::Describe)?;
+                let members = core.groups.get(&group).map(GroupState::describe);
+                Ok(members.unwrap_or_default())
+            })
         })
     }
 

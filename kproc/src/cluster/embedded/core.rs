@@ -12,7 +12,9 @@ use std::{
 use uuid::Uuid;
 
 use super::{
-    EmbeddedOptions, compaction,
+    EmbeddedOptions,
+    access::Denials,
+    compaction,
     driver::{Driver, Job},
     group::GroupState,
     topics::Topics,
@@ -36,6 +38,7 @@ pub(super) struct Core {
     pub(super) topics: Topics,
     pub(super) groups: BTreeMap<String, GroupState>,
     pub(super) transactions: Transactions,
+    pub(super) denials: Denials,
     last_number: u64,
     after: Vec<After>,
 }
@@ -57,6 +60,7 @@ impl Shared {
                 topics: Topics::default(),
                 groups: BTreeMap::new(),
                 transactions: Transactions::default(),
+                denials: Denials::default(),
                 last_number: 0,
                 after: Vec::new(),
             };

@@ -13,7 +13,8 @@ use std::{
 use super::{core::Core, driver::Driver, link::Link, mailbox::Mailbox};
 use crate::{
     cluster::{
-        ClusterError, ClusterErrorKind, CommittedOffset, Event, JoinRequest, OffsetCommit, Ownership, Result,
+        ClusterError, ClusterErrorKind, CommittedOffset, Event, JoinRequest, MemberDescription, OffsetCommit,
+        Ownership, Result,
     },
     record::TopicPartition,
 };
@@ -76,6 +77,20 @@ impl GroupState {
         self.members
             .values()
             .all(|member| member.presence == Presence::Out)
+    }
+
+    /// Its members, as others see them.
+    pub(super) fn describe(&self) -> Vec<MemberDescription> {
+        let present = self.members.values();
+        let present = present.filter(|member| member.presence != Presence::Out);
+        let mut members: Vec<_> = present
+            .map(|member| MemberDescription {
+                client_id: member.request.client_id.clone(),
+                host: format!("instance {}", member.instance),
+            })
+            .collect();
+        members.sort();
+        members
     }
 
     pub(super) fn store(&mut self, offsets: Vec<OffsetCommit>) {

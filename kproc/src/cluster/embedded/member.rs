@@ -11,7 +11,10 @@ use super::{
 };
 use crate::{
     clock::BoxFuture,
-    cluster::{ClusterErrorKind, CommittedOffset, Event, Group, JoinRequest, Member, OffsetCommit, Result},
+    cluster::{
+        ClusterErrorKind, CommittedOffset, Event, Group, JoinRequest, Member, OffsetCommit, Operation,
+        Resource, Result,
+    },
     record::TopicPartition,
 };
 
@@ -136,6 +139,8 @@ impl Group for EmbeddedGroup {
         let (shared, name, id) = (self.shared.clone(), self.name.clone(), self.id);
         let answer = self.link.call(Verb::Commit, move || {
             shared.with(|core| {
+                core.denials
+                    .check(&Resource::Group(name.as_str().into()), Operation::Read)?;
                 core.check_commit(&name, id, &offsets)?;
                 core.groups.entry(name).or_default().store(offsets);
                 Ok(())

@@ -36,13 +36,15 @@
 //!   keeps its session (`max.poll.interval.ms` is not modelled). A revocation that is held too long loses its
 //!   partitions, and no others.
 //! - Null keys go round robin, record by record; Kafka's clients stay with a partition for a while.
-//! - The `client_id` of a member is kept, and shown to nobody. [`Event::Failed`](super::Event::Failed) does not happen.
-//! - There is no security, and nothing is ever unauthorized.
+//! - [`Event::Failed`](super::Event::Failed) does not happen.
+//! - There are no users. What is denied ([`EmbeddedCluster::deny`]) is denied to all instances: reading, writing,
+//!   describing and making topics, describing groups and committing. Members of a group that may no longer be read stay members.
 //! - Cleaning (compaction, retention) happens only when asked for: in a demonstration on old data, Kafka's default
 //!   retention of seven days would delete the input. It takes in the whole log at once, for there is no active
 //!   segment to spare; `min.compaction.lag.ms`, `segment.ms`, `message.timestamp.type`
 //!   and their like are kept and do nothing.
 
+mod access;
 mod admin;
 mod assignor;
 mod compaction;
@@ -82,7 +84,10 @@ use self::{
 };
 pub use driver::{Driver, Fault, Job, RealDriver, Verb};
 
-use super::{Admin, Cluster, Isolation, JoinRequest, Member, Producer, ProducerOptions, Reader, Result};
+use super::{
+    Admin, Cluster, Isolation, JoinRequest, Member, Operation, Producer, ProducerOptions, Reader, Resource,
+    Result,
+};
 use crate::outbox::Outbox;
 
 /// How an embedded cluster behaves.
@@ -146,6 +151,16 @@ impl EmbeddedCluster {
     /// retention of the others.
     pub fn clean(&self) {
         self.shared.with(|core| core.clean(self.shared.driver.wall()));
+    }
+
+    /// Denies an operation to all instances, as a cluster with access control does.
+    pub fn deny(&self, resource: Resource, operation: Operation) {
+        self.shared.with(|core| core.deny(resource, operation));
+    }
+
+    /// Allows again what was denied.
+    pub fn allow(&self, resource: &Resource, operation: Operation) {
+        self.shared.with(|core| core.allow(resource, operation));
     }
 
     /// Writes records as they are, at once and without a way: those without a timestamp keep none, which
@@ -237,5 +252,9 @@ impl Cluster for EmbeddedConnection {
             shared: self.shared.clone(),
             link: self.link(),
         }))
+    }
+
+    fn makes_outputs(&self) -> bool {
+        self.shared.options.auto_create.is_some()
     }
 }

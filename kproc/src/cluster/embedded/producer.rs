@@ -12,7 +12,10 @@ use super::{
 };
 use crate::{
     clock::BoxFuture,
-    cluster::{ClusterError, ClusterErrorKind, Group, NewTopic, OffsetCommit, Positions, Producer, Result},
+    cluster::{
+        ClusterError, ClusterErrorKind, Group, NewTopic, OffsetCommit, Operation, Positions, Producer,
+        Resource, Result,
+    },
     outbox::Outbox,
     record::{Timestamp, TopicPartition},
 };
@@ -168,6 +171,8 @@ impl Core {
     }
 
     fn writable(&mut self, place: &TopicPartition, topic: uuid::Uuid) -> Result<&mut super::log::Log> {
+        self.denials
+            .check(&Resource::Topic(place.topic.clone()), Operation::Write)?;
         if super::core::same_topic(self, &place.topic, topic) {
             self.topics.log_mut(place)
         } else {

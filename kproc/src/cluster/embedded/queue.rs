@@ -17,7 +17,7 @@ use super::{
 };
 use crate::{
     batch::Batch,
-    cluster::{ClusterError, ClusterErrorKind, Isolation, Queue, Result, SeekTo},
+    cluster::{ClusterError, ClusterErrorKind, Isolation, Operation, Queue, Resource, Result, SeekTo},
     record::{Offset, TopicPartition},
 };
 
@@ -76,6 +76,8 @@ impl Queue for EmbeddedQueue {
         let (position, severed) = (self.position, self.link.is_severed());
         let found = self.shared.with(|core| {
             self.check_topic(core)?;
+            let topic = Resource::Topic(self.place.topic.clone());
+            core.denials.check(&topic, Operation::Read)?;
             let log = core.topics.log_mut(&self.place)?;
             // Under the lock nothing can come between the waker and the look.
             let old = log.waiters.store(self.waiter, waker);

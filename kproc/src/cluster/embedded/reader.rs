@@ -5,7 +5,7 @@ use std::{future::poll_fn, sync::Arc, task::Poll, time::Duration};
 use super::{core::Shared, driver::Verb, link::Link, queue::out_of_range};
 use crate::{
     clock::BoxFuture,
-    cluster::{Isolation, ReadBatch, Reader, Result, Watermarks},
+    cluster::{Isolation, Operation, ReadBatch, Reader, Resource, Result, Watermarks},
     record::{Offset, TopicPartition},
 };
 
@@ -20,7 +20,13 @@ pub(super) struct EmbeddedReader {
 impl Reader for EmbeddedReader {
     fn watermarks(&mut self, partition: TopicPartition) -> BoxFuture<'_, Result<Watermarks>> {
         let shared = self.shared.clone();
-        let ask = move || shared.with(|core| Ok(core.topics.log(&partition)?.watermarks()));
+        let ask = move || {
+            shared.with(|core| {
+                let topic = Resource::Topic(partition.topic.clone());
+                core.denials.check(&topic, Operation::Describe)?;
+                Ok(core.topics.log(&partition)?.watermarks())
+            })
+        };
         Box::pin(self.link.call(Verb::Watermarks, ask))
     }
 
@@ -50,6 +56,8 @@ impl EmbeddedReader {
         let (shared, isolation) = (self.shared.clone(), self.isolation);
         let request = move || {
             shared.with(|core| {
+                let topic = Resource::Topic(place.topic.clone());
+                core.denials.check(&topic, Operation::Read)?;
                 let found = core.topics.log(&place)?.read(from, max, isolation);
                 let (batch, next) = found.map_err(|range| out_of_range(&place, from, &range))?;
                 Ok(ReadBatch { batch, next })

@@ -148,6 +148,10 @@ impl Topics {
         self.by_name.get(name)
     }
 
+    pub(super) fn get_mut(&mut self, name: &str) -> Option<&mut Topic> {
+        self.by_name.get_mut(name)
+    }
+
     pub(super) fn log(&self, place: &TopicPartition) -> Result<&Log> {
         let log = self
             .get(&place.topic)
@@ -173,6 +177,19 @@ impl Topics {
     }
 
     pub(super) fn create(&mut self, new: &NewTopic, id: Uuid) -> Result<()> {
+        let config = self.check_new(new)?;
+        let partitions = (0..new.partitions).map(|_| Log::default()).collect();
+        let topic = Topic {
+            id,
+            config,
+            partitions,
+        };
+        self.by_name.insert(new.name.clone(), topic);
+        Ok(())
+    }
+
+    /// Whether this topic could be made; the settings that it would have.
+    pub(super) fn check_new(&self, new: &NewTopic) -> Result<TopicConfig> {
         let refuse = |problem: &str| {
             ClusterError::new(
                 ClusterErrorKind::Fatal,
@@ -189,17 +206,7 @@ impl Topics {
         if new.partitions == 0 {
             return Err(refuse("it needs at least one partition"));
         }
-        let config = TopicConfig::parse(&new.config).map_err(|problem| refuse(&problem))?;
-        let partitions = (0..new.partitions).map(|_| Log::default()).collect();
-        self.by_name.insert(
-            new.name.clone(),
-            Topic {
-                id,
-                config,
-                partitions,
-            },
-        );
-        Ok(())
+        TopicConfig::parse(&new.config).map_err(|problem| refuse(&problem))
     }
 
     pub(super) fn delete(&mut self, name: &Arc<str>) -> Result<Topic> {

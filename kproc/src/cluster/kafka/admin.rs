@@ -6,14 +6,17 @@ use super::{
     consumer::committed_offset,
     error::{failed, kind_of},
     native::{
-        Client, Code, NativeError, PartitionList, Resource, alter_group_offsets, count_members,
-        create_topics, delete_group_offsets, delete_records, delete_topics, describe_config, describe_topics,
-        group_offsets,
+        self, Client, Code, GroupInfo, Make, NativeError, PartitionList, alter_group_offsets, cluster_access,
+        create_topics, delete_group_offsets, delete_records, delete_topics, describe_config, describe_group,
+        describe_topics, group_offsets,
     },
 };
 use crate::{
     clock::{BoxFuture, Clock},
-    cluster::{Admin, ClusterError, ClusterErrorKind, CommittedOffset, NewTopic, Result, TopicDescription},
+    cluster::{
+        Admin, ClusterError, ClusterErrorKind, CommittedOffset, MemberDescription, NewTopic, Operations,
+        Resource, Result, TopicDescription,
+    },
     record::{Offset, TopicPartition},
 };
 
@@ -67,6 +70,65 @@ impl KafkaAdmin {
         names.iter().map(find).collect()
     }
 
+    /// Makes topics, or says what would become of it.
+    fn make(&self, topics: Vec<NewTopic>, make: Make) -> BoxFuture<'_, Result<Vec<Result<()>>>> {
+        // What librdkafka would refuse for all of them because of one.
+        let (sound, refused): (Vec<_>, Vec<_>) = topics
+            .iter()
+            .cloned()
+            .partition(|topic| topic.partitions > 0 && !topic.name.is_empty());
+        let call = if sound.is_empty() {
+            None
+        } else {
+            Some(create_topics(&self.client, &sound, make))
+        };
+        Box::pin(async move {
+            let (made, done) = match call {
+                None => (Vec::new(), Vec::new()),
+                Some(call) => {
+                    let answer = call?.await.map_err(|error| failed("making topics", &error))?;
+                    outcomes("making", sound.iter().map(|topic| &topic.name), answer)
+                }
+            };
+            if make == Make::Really {
+                self.until_seen(&done, true).await;
+            }
+            let mut made = made.into_iter();
+            let outcome = |topic: &NewTopic| {
+                if refused.contains(topic) {
+                    let message = format_args!(
+                        "making topic `{}`: a topic has a name, and at least one partition",
+                        topic.name
+                    );
+                    return Some(Err(ClusterError::new(ClusterErrorKind::Fatal, message)));
+                }
+                made.next()
+            };
+            Ok(topics.iter().filter_map(outcome).collect())
+        })
+    }
+
+    /// What may be done with a topic; nothing, if it may not be seen.
+    async fn topic_access(&self, name: Arc<str>) -> Result<Option<Operations>> {
+        let answer = describe_topics(&self.client, std::slice::from_ref(&name))?.await;
+        let mut answer = answer.map_err(|error| failed(format_args!("describing topic `{name}`"), &error))?;
+        match answer.pop().map(|(_, info)| info) {
+            Some(Ok(info)) => Ok(info.operations),
+            Some(Err(error)) if kind_of(error.code) == ClusterErrorKind::UnknownTopic => Ok(None),
+            Some(Err(error)) => none_of(failed(format_args!("describing topic `{name}`"), &error)),
+            None => Ok(None),
+        }
+    }
+
+    /// A group; `None` if there is none of that name.
+    async fn group(&self, name: &str) -> Result<Option<GroupInfo>> {
+        match describe_group(&self.client, name)?.await {
+            Ok(group) => Ok(Some(group)),
+            Err(error) if error.code == Code::RD_KAFKA_RESP_ERR_GROUP_ID_NOT_FOUND => Ok(None),
+            Err(error) => Err(failed(format_args!("describing group `{name}`"), &error)),
+        }
+    }
+
     /// Waits until these topics can be seen, or not.
     async fn until_seen(&self, names: &[Arc<str>], there: bool) {
         let deadline = self.clock.now() + PROPAGATION;
@@ -77,6 +139,15 @@ impl KafkaAdmin {
             }
             self.clock.sleep_until(self.clock.now() + PAUSE).await;
         }
+    }
+}
+
+/// Whoever may not describe a thing may do nothing with it.
+fn none_of(error: ClusterError) -> Result<Option<Operations>> {
+    if error.kind == ClusterErrorKind::Unauthorized {
+        Ok(Some(Operations::new()))
+    } else {
+        Err(error)
     }
 }
 
@@ -105,10 +176,12 @@ impl Admin for KafkaAdmin {
             for topic in &mut found {
                 let Some(description) = topic else { continue };
                 let name = description.name.clone();
-                match describe_config(&self.client, Resource::Topic, &name)?.await {
+                match describe_config(&self.client, native::Resource::Topic, &name)?.await {
                     Ok(config) => description.config = config,
                     // It was deleted meanwhile.
                     Err(error) if kind_of(error.code) == ClusterErrorKind::UnknownTopic => *topic = None,
+                    // One may see that it is there, and not how it is set.
+                    Err(error) if kind_of(error.code) == ClusterErrorKind::Unauthorized => {}
                     Err(error) => return Err(failed(format_args!("settings of topic `{name}`"), &error)),
                 }
             }
@@ -117,37 +190,39 @@ impl Admin for KafkaAdmin {
     }
 
     fn create(&mut self, topics: Vec<NewTopic>) -> BoxFuture<'_, Result<Vec<Result<()>>>> {
-        // What librdkafka would refuse for all of them because of one.
-        let (sound, refused): (Vec<_>, Vec<_>) = topics
-            .iter()
-            .cloned()
-            .partition(|topic| topic.partitions > 0 && !topic.name.is_empty());
-        let call = if sound.is_empty() {
-            None
-        } else {
-            Some(create_topics(&self.client, &sound))
-        };
+        self.make(topics, Make::Really)
+    }
+
+    fn try_create(&mut self, topics: Vec<NewTopic>) -> BoxFuture<'_, Result<Vec<Result<()>>>> {
+        self.make(topics, Make::OnlyTry)
+    }
+
+    fn access(&mut self, to: Vec<Resource>) -> BoxFuture<'_, Result<Vec<Option<Operations>>>> {
         Box::pin(async move {
-            let (made, done) = match call {
-                None => (Vec::new(), Vec::new()),
-                Some(call) => {
-                    let answer = call?.await.map_err(|error| failed("making topics", &error))?;
-                    outcomes("making", sound.iter().map(|topic| &topic.name), answer)
-                }
-            };
-            self.until_seen(&done, true).await;
-            let mut made = made.into_iter();
-            let outcome = |topic: &NewTopic| {
-                if refused.contains(topic) {
-                    let message = format_args!(
-                        "making topic `{}`: a topic has a name, and at least one partition",
-                        topic.name
-                    );
-                    return Some(Err(ClusterError::new(ClusterErrorKind::Fatal, message)));
-                }
-                made.next()
-            };
-            Ok(topics.iter().filter_map(outcome).collect())
+            let mut all = Vec::new();
+            for resource in to {
+                all.push(match resource {
+                    Resource::Topic(name) => self.topic_access(name).await?,
+                    Resource::Group(name) => match self.group(&name).await {
+                        Ok(group) => group.and_then(|group| group.operations),
+                        Err(error) => none_of(error)?,
+                    },
+                    Resource::Cluster => match cluster_access(&self.client).await {
+                        Ok(operations) => operations,
+                        Err(error) => return Err(failed("describing the cluster", &error)),
+                    },
+                });
+            }
+            Ok(all)
+        })
+    }
+
+    fn group_members(&mut self, group: String) -> BoxFuture<'_, Result<Vec<MemberDescription>>> {
+        Box::pin(async move {
+            let group = self.group(&group).await?;
+            let mut members = group.map_or_else(Vec::new, |group| group.members);
+            members.sort();
+            Ok(members)
         })
     }
 
@@ -211,12 +286,7 @@ impl Admin for KafkaAdmin {
         Box::pin(async move {
             let what = || format!("changing offsets of group `{group}`");
             // The brokers refuse this, too, with an error that does not say it.
-            let members = match count_members(&self.client, &group)?.await {
-                Err(error) if error.code != Code::RD_KAFKA_RESP_ERR_GROUP_ID_NOT_FOUND => {
-                    return Err(failed(what(), &error));
-                }
-                members => members.unwrap_or(0),
-            };
+            let members = self.group(&group).await?.map_or(0, |group| group.members.len());
             if members > 0 {
                 let message = format_args!(
                     "group `{group}` has {members} members: stop all its instances before its offsets are changed"

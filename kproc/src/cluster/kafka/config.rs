@@ -175,6 +175,13 @@ impl Config {
         })
     }
 
+    /// Who the brokers take the client for, if its name says so: certificates and tickets do not.
+    pub(super) fn principal(&self) -> Option<String> {
+        let secured = self.user.get("security.protocol")?.to_ascii_lowercase();
+        let name = self.user.get("sasl.username")?;
+        secured.starts_with("sasl").then(|| format!("User:{name}"))
+    }
+
     /// Defaults, the user's over them, and what is ours over all.
     fn build(&self, defaults: &[(&str, &str)], own: &[(&str, &str)]) -> Built {
         let common = COMMON.iter().chain(defaults).copied();

@@ -121,4 +121,8 @@ impl Cluster for KafkaCluster {
             self.shared.config.clock.clone(),
         )))
     }
+
+    fn principal(&self) -> Option<String> {
+        self.shared.config.principal()
+    }
 }

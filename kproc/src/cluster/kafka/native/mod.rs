@@ -18,9 +18,9 @@ mod produce;
 mod queue;
 
 pub(super) use admin::{
-    GroupOffset, OffsetSpec, Resource, alter_config, alter_group_offsets, count_members, create_topics,
-    delete_group_offsets, delete_records, delete_topics, describe_config, describe_topics, group_offsets,
-    list_offset,
+    GroupInfo, GroupOffset, Make, OffsetSpec, Resource, alter_config, alter_group_offsets, cluster_access,
+    create_topics, delete_group_offsets, delete_records, delete_topics, describe_config, describe_group,
+    describe_topics, group_offsets, list_offset,
 };
 pub(super) use call::Call;
 pub(super) use client::{Client, Kind, LogLine, features};

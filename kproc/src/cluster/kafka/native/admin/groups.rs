@@ -8,11 +8,13 @@ use super::{
     super::{
         Call, Client, NativeError, PartitionList, Queue,
         list::{self, Entry},
-        text,
+        owned, text,
     },
-    Options, Outcome, elements, no_answer,
+    Options, Outcome,
+    access::operations,
+    elements, no_answer,
 };
-use crate::cluster::Result;
+use crate::cluster::{MemberDescription, Operations, Result};
 
 /// A committed offset of a group.
 pub(in crate::cluster::kafka) type GroupOffset = Entry;
@@ -127,11 +129,22 @@ pub(in crate::cluster::kafka) fn delete_group_offsets(
     }))
 }
 
-/// How many members a group has.
-pub(in crate::cluster::kafka) fn count_members(client: &Arc<Client>, group: &str) -> Result<Call<usize>> {
+/// A group, as its coordinator describes it.
+pub(in crate::cluster::kafka) struct GroupInfo {
+    pub(in crate::cluster::kafka) members: Vec<MemberDescription>,
+    /// What this client may do with it; `None` if the broker does not say.
+    pub(in crate::cluster::kafka) operations: Option<Operations>,
+}
+
+/// Describes a group. One that does not exist is an error or has no members, depending on the broker.
+pub(in crate::cluster::kafka) fn describe_group(
+    client: &Arc<Client>,
+    group: &str,
+) -> Result<Call<GroupInfo>> {
     let group = text(group)?;
     let operation = sys::rd_kafka_admin_op_t::RD_KAFKA_ADMIN_OP_DESCRIBECONSUMERGROUPS;
     let options = Options::new(client, operation);
+    options.include_operations();
     let send = |queue: &Queue| {
         // SAFETY: all are alive for the call, which copies them.
         unsafe {
@@ -141,13 +154,25 @@ pub(in crate::cluster::kafka) fn count_members(client: &Arc<Client>, group: &str
     };
     Ok(Call::send(client, send, |event| {
         let mut count = 0;
-        // SAFETY: the event is alive and of this kind; its result lives as long as it does.
+        // SAFETY: the event is alive and of this kind; its result, with all that is in it, lives as long as it does.
         unsafe {
             let result = sys::rd_kafka_event_DescribeConsumerGroups_result(event.ptr());
             let groups = sys::rd_kafka_DescribeConsumerGroups_result_groups(result, &raw mut count);
             let group = *elements(groups, count).first().ok_or_else(no_answer)?;
             NativeError::look(sys::rd_kafka_ConsumerGroupDescription_error(group))?;
-            Ok(sys::rd_kafka_ConsumerGroupDescription_member_count(group))
+            let member = |number| {
+                let member = sys::rd_kafka_ConsumerGroupDescription_member(group, number);
+                MemberDescription {
+                    client_id: owned(sys::rd_kafka_MemberDescription_client_id(member)),
+                    host: owned(sys::rd_kafka_MemberDescription_host(member)),
+                }
+            };
+            let members = sys::rd_kafka_ConsumerGroupDescription_member_count(group);
+            let allowed = sys::rd_kafka_ConsumerGroupDescription_authorized_operations(group, &raw mut count);
+            Ok(GroupInfo {
+                members: (0..members).map(member).collect(),
+                operations: operations(allowed, count),
+            })
         }
     }))
 }

@@ -1,16 +1,18 @@
 //! Requests of administration. Each is on its way when the function returns.
 
+mod access;
 mod configs;
 mod groups;
 mod offsets;
 mod topics;
 
+pub(in crate::cluster::kafka) use access::cluster_access;
 pub(in crate::cluster::kafka) use configs::{Resource, alter_config, describe_config};
 pub(in crate::cluster::kafka) use groups::{
-    GroupOffset, alter_group_offsets, count_members, delete_group_offsets, group_offsets,
+    GroupInfo, GroupOffset, alter_group_offsets, delete_group_offsets, describe_group, group_offsets,
 };
 pub(in crate::cluster::kafka) use offsets::{OffsetSpec, delete_records, list_offset};
-pub(in crate::cluster::kafka) use topics::{create_topics, delete_topics, describe_topics};
+pub(in crate::cluster::kafka) use topics::{Make, create_topics, delete_topics, describe_topics};
 
 use std::{ffi::c_char, time::Duration};
 
@@ -39,6 +41,15 @@ impl Options {
                 reason.len(),
             );
             Self(options)
+        }
+    }
+
+    /// The answer shall say what the client may do, too.
+    fn include_operations(&self) {
+        // SAFETY: the options are alive and of a kind that has this one.
+        unsafe {
+            let refused = sys::rd_kafka_AdminOptions_set_include_authorized_operations(self.0, 1);
+            let _always_taken = NativeError::take(refused);
         }
     }
 }

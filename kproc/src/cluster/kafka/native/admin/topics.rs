@@ -10,14 +10,26 @@ use uuid::Uuid;
 
 use super::{
     super::{Call, Client, NativeError, Queue, owned, text},
-    Options, Outcome, elements,
+    Options, Outcome,
+    access::operations,
+    elements,
 };
-use crate::cluster::{ClusterError, ClusterErrorKind, NewTopic, Result};
+use crate::cluster::{ClusterError, ClusterErrorKind, NewTopic, Operations, Result};
 
 /// A topic, without its settings.
 pub(in crate::cluster::kafka) struct TopicInfo {
     pub(in crate::cluster::kafka) id: Uuid,
     pub(in crate::cluster::kafka) partitions: u32,
+    /// What this client may do with it; `None` if the broker does not say.
+    pub(in crate::cluster::kafka) operations: Option<Operations>,
+}
+
+/// Whether topics are really made.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(in crate::cluster::kafka) enum Make {
+    Really,
+    /// It is only said what would become of it.
+    OnlyTry,
 }
 
 /// A topic, or why it cannot be described.
@@ -27,6 +39,7 @@ pub(in crate::cluster::kafka) type Described = (String, Outcome<TopicInfo>);
 pub(in crate::cluster::kafka) fn create_topics(
     client: &Arc<Client>,
     topics: &[NewTopic],
+    make: Make,
 ) -> Result<Call<Vec<Outcome<()>>>> {
     let mut made = Made(Vec::new());
     for topic in topics {
@@ -56,6 +69,13 @@ pub(in crate::cluster::kafka) fn create_topics(
         }
     }
     let options = Options::new(client, sys::rd_kafka_admin_op_t::RD_KAFKA_ADMIN_OP_CREATETOPICS);
+    if make == Make::OnlyTry {
+        let mut reason: [c_char; 128] = [0; 128];
+        // SAFETY: the options are alive, of a kind that has this one, and the reason is as long as we say.
+        unsafe {
+            sys::rd_kafka_AdminOptions_set_validate_only(options.0, 1, reason.as_mut_ptr(), reason.len());
+        }
+    }
     let send = |queue: &Queue| {
         // SAFETY: all are alive for the call, which copies them.
         unsafe {
@@ -162,6 +182,7 @@ pub(in crate::cluster::kafka) fn describe_topics(
         .map(|topic| text(topic))
         .collect::<Result<Vec<CString>>>()?;
     let options = Options::new(client, sys::rd_kafka_admin_op_t::RD_KAFKA_ADMIN_OP_DESCRIBETOPICS);
+    options.include_operations();
     let send = |queue: &Queue| {
         let mut pointers: Vec<_> = names.iter().map(|name| name.as_ptr()).collect();
         // SAFETY: all are alive for the call, which copies them.
@@ -199,9 +220,12 @@ unsafe fn described(topic: *const sys::rd_kafka_TopicDescription_t) -> Described
                 sys::rd_kafka_Uuid_most_significant_bits(id) as u64,
                 sys::rd_kafka_Uuid_least_significant_bits(id) as u64,
             );
+            let mut count = 0;
+            let allowed = sys::rd_kafka_TopicDescription_authorized_operations(topic, &raw mut count);
             TopicInfo {
                 id,
                 partitions: partitions as u32,
+                operations: operations(allowed, count),
             }
         });
         (name, info)
