@@ -101,8 +101,8 @@ use proc_macro::TokenStream;
 ///
 /// # Options on the impl block
 ///
-/// - `sends(TOPIC, …)`: topics that the handlers send to. Nothing depends on it but the commands `topology` and
-///   `topics`, which show only what is declared.
+/// - `sends(TOPIC, …)`: topics that the handlers send to. What runs does not depend on it; the commands do: `topology` and
+///   `topics` show what is declared, `load` makes it, and `reset` passes over what the application itself has written.
 /// - `crate = path`: see below.
 ///
 /// ```

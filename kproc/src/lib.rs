@@ -120,6 +120,7 @@ mod context;
 mod engine;
 mod error;
 mod handler;
+mod lag;
 mod message;
 pub mod outbox;
 mod payload;
@@ -165,6 +166,7 @@ pub use context::{Context, TaskId};
 pub use error::{
     BoxError, DecodeError, EncodeError, Error, ErrorKind, IntoError, Outcome, Result, StoreError,
 };
+pub use lag::{Lag, PartitionLag};
 pub use message::{Message, SendError};
 pub use payload::{Null, Payload};
 pub use policy::{MissingTimestamp, Policy, Retry};

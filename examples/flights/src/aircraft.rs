@@ -14,7 +14,7 @@ pub struct ByAircraft {
     without_aircraft: Table<String, u64>,
 }
 
-#[processor]
+#[processor(sends(FLIGHTS_BY_AIRCRAFT))]
 impl ByAircraft {
     #[on_message(FLIGHTS)]
     fn flight(&mut self, ctx: &mut Context<'_>, airport: &str, flight: Flight<'_>) -> Result<()> {
@@ -66,7 +66,7 @@ pub struct AircraftTotals {
     flown: Table<String, Postcard<Flown>>,
 }
 
-#[processor]
+#[processor(sends(AIRCRAFT_TOTALS))]
 impl AircraftTotals {
     #[on_message(PLANES)]
     fn plane(&mut self, ctx: &mut Context<'_>, tail_number: &str, plane: Plane<'_>) -> Result<()> {

@@ -17,7 +17,7 @@ pub struct HourlyDelays {
     hours: Table<(String, Timestamp), Postcard<Delays>>,
 }
 
-#[processor]
+#[processor(sends(HOURLY_DELAYS))]
 impl HourlyDelays {
     #[on_message(FLIGHTS)]
     fn flight(&mut self, ctx: &mut Context<'_>, airport: &str, flight: Flight<'_>) -> Result<()> {

@@ -21,7 +21,7 @@ const COUNTS: Topic<String, u64> = Topic::new("counts");
 #[derive(Default)]
 struct Split {}
 
-#[processor]
+#[processor(sends(WORDS))]
 impl Split {
     #[on_message(LINES)]
     fn split(&mut self, ctx: &mut Context<'_>, line: &str) -> Result<()> {

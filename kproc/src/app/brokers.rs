@@ -2,15 +2,37 @@
 
 use std::sync::Arc;
 
+use super::App;
 use crate::{
     clock::Clock,
     cluster::{self, Cluster},
     config::Settings,
+    runtime::RunError,
 };
 
-/// The cluster of the settings' brokers. No connection is made yet. Its deadlines are by this clock.
+impl App {
+    /// The cluster that the program brought with it, or that of the settings' brokers. No connection is made yet.
+    pub(crate) fn connect(
+        &self,
+        settings: &Settings,
+        clock: Arc<dyn Clock>,
+    ) -> Result<Arc<dyn Cluster>, RunError> {
+        if let Some(cluster) = &self.cluster {
+            return Ok(cluster.clone());
+        }
+        if settings.brokers.is_empty() {
+            return Err(RunError::Check(vec![
+                "there is no cluster: set `brokers`, or give the application a cluster with `App::on`"
+                    .to_owned(),
+            ]));
+        }
+        cluster_of(settings, clock).map_err(|error| RunError::Check(vec![error.to_string()]))
+    }
+}
+
+/// The cluster of the settings' brokers. Its deadlines are by this clock.
 #[cfg(feature = "kafka")]
-pub(crate) fn cluster_of(settings: &Settings, clock: Arc<dyn Clock>) -> cluster::Result<Arc<dyn Cluster>> {
+fn cluster_of(settings: &Settings, clock: Arc<dyn Clock>) -> cluster::Result<Arc<dyn Cluster>> {
     use cluster::kafka::{KafkaCluster, KafkaOptions};
     let mut options = KafkaOptions::new(settings.brokers.clone(), clock);
     options.properties = settings.librdkafka.clone();
@@ -19,7 +41,7 @@ pub(crate) fn cluster_of(settings: &Settings, clock: Arc<dyn Clock>) -> cluster:
 
 /// There is no Kafka in this build.
 #[cfg(not(feature = "kafka"))]
-pub(crate) fn cluster_of(_: &Settings, _: Arc<dyn Clock>) -> cluster::Result<Arc<dyn Cluster>> {
+fn cluster_of(_: &Settings, _: Arc<dyn Clock>) -> cluster::Result<Arc<dyn Cluster>> {
     Err(cluster::ClusterError::new(
         cluster::ClusterErrorKind::Unsupported,
         "this program was built without Kafka: build it with kproc's cargo feature `kafka`, or run it with \

@@ -12,7 +12,8 @@ use crate::{
     topology::Topology,
 };
 
-type FeedWith = Box<dyn FnOnce(&mut Feed) -> Result<()> + Send>;
+/// Writes the input of a demonstration.
+pub(crate) type FeedWith = Box<dyn FnOnce(&mut Feed) -> Result<()> + Send>;
 type SummarizeWith = Box<dyn for<'r> FnOnce(&'r Results) -> BoxFuture<'r, Result<String>>>;
 
 /// What a program does to show itself, when it is started without saying more: it runs as with `--embedded`,

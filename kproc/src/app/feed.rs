@@ -35,6 +35,9 @@ impl fmt::Debug for Feed {
     }
 }
 
+/// How many partitions the topics have that can be fed, by their names in the program.
+pub(crate) type Partitions = BTreeMap<Arc<str>, u32>;
+
 /// A piece has so many bytes, or so many records.
 const PIECE_BYTES: usize = 1 << 20;
 const PIECE_RECORDS: usize = 1 << 14;
@@ -160,25 +163,39 @@ impl App {
     }
 }
 
-/// Makes the declared topics that are missing.
+/// Makes the declared topics that are missing, with this many partitions. Says how many partitions all of them have.
 pub(crate) async fn make_topics(
     cluster: &dyn Cluster,
     topology: &Topology,
     partitions: u32,
-) -> cluster::Result<()> {
-    let new = |name| NewTopic {
-        name: topology.bound(name),
+) -> cluster::Result<Partitions> {
+    let declared = topology.declared_topics();
+    let bound: Vec<Arc<str>> = declared.keys().map(|name| topology.bound(name)).collect();
+    let mut admin = cluster.admin()?;
+    let before = admin.describe(bound.clone()).await?;
+    let missing: Vec<Arc<str>> = bound
+        .iter()
+        .zip(&before)
+        .filter(|(_, found)| found.is_none())
+        .map(|(name, _)| name.clone())
+        .collect();
+    let new = |name: &Arc<str>| NewTopic {
+        name: name.clone(),
         partitions,
         config: Vec::new(),
     };
-    let new = topology.declared_topics().keys().map(|name| new(name)).collect();
-    for result in cluster.admin()?.create(new).await? {
+    let made = admin.create(missing.iter().map(new).collect()).await?;
+    for (result, topic) in made.into_iter().zip(&missing) {
         match result {
-            Err(error) if error.kind != ClusterErrorKind::TopicExists => return Err(error),
-            _ => {}
+            Ok(()) => tracing::debug!(%topic, partitions, "made"),
+            // Somebody else was faster.
+            Err(error) if error.kind == ClusterErrorKind::TopicExists => {}
+            Err(error) => return Err(error),
         }
     }
-    Ok(())
+    let found = admin.describe(bound).await?.into_iter();
+    let counts = found.map(|topic| topic.map_or(partitions, |topic| topic.partitions));
+    Ok(declared.into_keys().zip(counts).collect())
 }
 
 /// Runs `job` on a thread of its own, and writes what it feeds. `progress` hears how many records are written.

@@ -11,10 +11,10 @@ mod topics;
 
 use std::{fmt, path::PathBuf, sync::Arc};
 
-pub(crate) use demo::each_record;
 pub use demo::{Demo, Results};
+pub(crate) use demo::{FeedWith, each_record};
 pub use feed::Feed;
-pub(crate) use feed::{make_topics, write};
+pub(crate) use feed::{Partitions, make_topics, write};
 pub(crate) use plan::plan;
 pub(crate) use topics::Topics;
 
@@ -139,17 +139,7 @@ impl App {
     pub fn start(self) -> Result<Running, RunError> {
         let topology = Arc::new(self.topology(&self.settings)?);
         let clock = Arc::new(SystemClock::new());
-        let cluster = match self.cluster {
-            Some(cluster) => cluster,
-            None if self.settings.brokers.is_empty() => {
-                return Err(RunError::Check(vec![
-                    "there is no cluster to run on: set `brokers`, or give the application a cluster with `App::on`"
-                        .to_owned(),
-                ]));
-            }
-            None => brokers::cluster_of(&self.settings, clock.clone())
-                .map_err(|error| RunError::Check(vec![error.to_string()]))?,
-        };
+        let cluster = self.connect(&self.settings, clock.clone())?;
         let directory = self
             .settings
             .state_dir

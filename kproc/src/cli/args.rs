@@ -23,6 +23,8 @@ const RUN_FLAGS: [&str; 7] = [
 /// What the command line asks for.
 pub(crate) enum Action {
     Run(RunArgs),
+    Load { feed: FeedArgs, quiet: bool },
+    Lag { json: bool },
     Show(Show),
 }
 
@@ -39,13 +41,19 @@ pub(crate) enum Show {
 #[derive(Debug, Default)]
 pub(crate) struct RunArgs {
     pub(crate) embedded: bool,
-    /// `TOPIC=FILE`, in order.
-    pub(crate) feeds: Vec<(String, String)>,
-    pub(crate) feed_format: Option<FeedFormat>,
-    pub(crate) feed_partial: bool,
+    pub(crate) feed: FeedArgs,
     pub(crate) dumps: Vec<(String, String)>,
     pub(crate) state_dumps: Vec<(String, String)>,
     pub(crate) quiet: bool,
+}
+
+/// What is to be fed.
+#[derive(Debug, Default)]
+pub(crate) struct FeedArgs {
+    /// `TOPIC=FILE`, in order.
+    pub(crate) files: Vec<(String, String)>,
+    pub(crate) format: Option<FeedFormat>,
+    pub(crate) partial: bool,
 }
 
 /// How a fed file is read.
@@ -66,6 +74,17 @@ impl App {
         let topology = Command::new("topology").about("Show what reads, writes and keeps what");
         let topics =
             Command::new("topics").about("Show the topics that are needed, with partitions and settings");
+        let load = Command::new("load")
+            .about(if self.demo.is_some() {
+                "Write the program's own data, or files, to topics on Kafka; makes those that are missing"
+            } else {
+                "Write files to topics on Kafka; makes those that are missing"
+            })
+            .args(feed_args(""))
+            .arg(quiet_arg());
+        let lag = Command::new("lag")
+            .about("Show how far the application is behind, as Kafka has it; also while it runs")
+            .arg(switch("json", "Print JSON lines"));
         let store = || {
             Arg::new("store")
                 .value_name("STORE")
@@ -108,7 +127,7 @@ impl App {
             .args(run_args())
             .args(common_args())
             .args(TABLE.iter().map(|setting| setting_arg(setting, &self.settings)))
-            .subcommands([run, topology, topics, state]);
+            .subcommands([run, load, lag, topology, topics, state]);
         match &self.version {
             Some(version) => command.version(version.clone()),
             None => command,
@@ -116,27 +135,35 @@ impl App {
     }
 }
 
-fn run_args() -> Vec<Arg> {
-    let pair = |name: &'static str, value: &'static str, help: &'static str| {
-        Arg::new(name)
-            .long(name)
-            .value_name(value)
-            .help(help)
-            .action(ArgAction::Append)
-            .value_parser(parse_pair)
-    };
-    let switch = |name: &'static str, help: &'static str| {
-        Arg::new(name).long(name).help(help).action(ArgAction::SetTrue)
-    };
-    let args = vec![
-        switch(
-            "embedded",
-            "Run on a cluster inside this process: no Kafka is needed, and nothing is kept",
-        ),
+/// A flag without a value.
+fn switch(name: &'static str, help: &'static str) -> Arg {
+    Arg::new(name).long(name).help(help).action(ArgAction::SetTrue)
+}
+
+/// A flag with two values, which may be given again.
+fn pair(name: &'static str, value: &'static str, help: impl Into<String>) -> Arg {
+    Arg::new(name)
+        .long(name)
+        .value_name(value)
+        .help(help.into())
+        .action(ArgAction::Append)
+        .value_parser(parse_pair)
+}
+
+fn quiet_arg() -> Arg {
+    switch("quiet", "Show no progress")
+}
+
+/// `when`: in which case a file can be fed.
+fn feed_args(when: &str) -> [Arg; 3] {
+    [
         pair(
             "feed",
             "TOPIC=FILE",
-            "With --embedded: write a file to a topic first (`-`: standard input). A `.jsonl` file has a record in each line, any other a value",
+            format!(
+                "{when}Write a file to a topic (`-`: standard input). A `.jsonl` file has a record in each line, any \
+                 other a value"
+            ),
         ),
         Arg::new("feed-format")
             .long("feed-format")
@@ -145,8 +172,18 @@ fn run_args() -> Vec<Arg> {
             .value_parser(PossibleValuesParser::new(["text", "jsonl"])),
         switch(
             "feed-partial",
-            "If a line of a fed file is bad, process what came before it (and fail at the end)",
+            "If a line of a fed file is bad, take what came before it (and fail at the end)",
         ),
+    ]
+}
+
+fn run_args() -> Vec<Arg> {
+    let mut args = vec![switch(
+        "embedded",
+        "Run on a cluster inside this process: no Kafka is needed, and nothing is kept",
+    )];
+    args.extend(feed_args("With --embedded, before anything runs: "));
+    args.extend([
         pair(
             "dump",
             "TOPIC=FILE",
@@ -157,8 +194,8 @@ fn run_args() -> Vec<Arg> {
             "STORE=FILE",
             "With --embedded: write what a store holds at the end to a file, as JSON lines",
         ),
-        switch("quiet", "Show no progress"),
-    ];
+        quiet_arg(),
+    ]);
     args.into_iter().map(|arg| arg.help_heading("Run")).collect()
 }
 
@@ -233,10 +270,22 @@ pub(crate) fn parse(
             .value_source(flag)
             .is_some_and(|source| source == clap::parser::ValueSource::CommandLine)
     }) {
-        return Err(command.error(
-            ErrorKind::ArgumentConflict,
-            format!("`--{flag}` goes with `run`, not with `{name}`"),
-        ));
+        let message = match name {
+            "load" if inner.try_contains_id(flag).is_ok() => format!("write `--{flag}` after `load`"),
+            _ => format!("`--{flag}` goes with `run`, not with `{name}`"),
+        };
+        return Err(command.error(ErrorKind::ArgumentConflict, message));
+    }
+    match name {
+        "load" => {
+            let (feed, quiet) = (feed_args_of(&[inner]), inner.get_flag("quiet"));
+            return Ok((Action::Load { feed, quiet }, matches.clone()));
+        }
+        "lag" => {
+            let json = inner.get_flag("json");
+            return Ok((Action::Lag { json }, matches));
+        }
+        _ => {}
     }
     let text =
         |matches: &ArgMatches, name: &str| matches.get_one::<String>(name).cloned().unwrap_or_default();
@@ -258,31 +307,39 @@ pub(crate) fn parse(
 
 /// What `run` was asked for by flags before and after the word `run`.
 fn run_args_of(all: &[&ArgMatches]) -> RunArgs {
-    let switch = |name: &str| all.iter().any(|matches| matches.get_flag(name));
-    let pairs = |name: &str| -> Vec<(String, String)> {
-        all.iter()
-            .filter_map(|matches| matches.get_many(name))
-            .flatten()
-            .cloned()
-            .collect()
-    };
+    RunArgs {
+        embedded: switch_of(all, "embedded"),
+        feed: feed_args_of(all),
+        dumps: pairs_of(all, "dump"),
+        state_dumps: pairs_of(all, "dump-state"),
+        quiet: switch_of(all, "quiet"),
+    }
+}
+
+/// What is to be fed.
+fn feed_args_of(all: &[&ArgMatches]) -> FeedArgs {
     let format = all
         .iter()
         .rev()
         .find_map(|matches| matches.get_one::<String>("feed-format"));
-    RunArgs {
-        embedded: switch("embedded"),
-        feeds: pairs("feed"),
-        feed_format: format.map(|name| {
+    FeedArgs {
+        files: pairs_of(all, "feed"),
+        format: format.map(|name| {
             if name == "text" {
                 FeedFormat::Text
             } else {
                 FeedFormat::JsonLines
             }
         }),
-        feed_partial: switch("feed-partial"),
-        dumps: pairs("dump"),
-        state_dumps: pairs("dump-state"),
-        quiet: switch("quiet"),
+        partial: switch_of(all, "feed-partial"),
     }
+}
+
+fn switch_of(all: &[&ArgMatches], name: &str) -> bool {
+    all.iter().any(|matches| matches.get_flag(name))
+}
+
+fn pairs_of(all: &[&ArgMatches], name: &str) -> Vec<(String, String)> {
+    let pairs = all.iter().filter_map(|matches| matches.get_many(name));
+    pairs.flatten().cloned().collect()
 }

@@ -153,7 +153,7 @@ fn place(path: &str) -> PathBuf {
 fn is_fed(path: &str, args: &RunArgs) -> bool {
     let file = |path: &str| fs::canonicalize(path).ok().filter(|path| path.is_file());
     file(path).is_some_and(|dump| {
-        let mut fed = args.feeds.iter().filter_map(|(_, path)| file(path));
+        let mut fed = args.feed.files.iter().filter_map(|(_, path)| file(path));
         fed.any(|fed| fed == dump)
     })
 }

@@ -5,27 +5,32 @@ use std::{fs, path::PathBuf, pin::pin, sync::Arc, time::Duration};
 use tokio::{select, time};
 
 use super::{
-    args::RunArgs, dump::Dump, failure::Failure, feed::FeedFile, lag, names, progress::Progress,
+    args::RunArgs,
+    dump::Dump,
+    failure::Failure,
+    input::{self, FeedJob},
+    names,
+    progress::Progress,
     signal::Interrupted,
 };
 use crate::{
-    app::{App, Feed, Results, Topics, make_topics, plan, write},
+    app::{App, Results, plan},
     clock::{Clock, SystemClock},
     cluster::{
         Cluster,
         embedded::{EmbeddedCluster, EmbeddedOptions, RealDriver},
     },
-    config::{Settings, did_you_mean, nearest},
+    config::Settings,
+    lag::Lag,
     runtime::{self, Plan, Spawner, Threads},
-    topic::AnyTopic,
     topology::Topology,
 };
 
 /// How often progress is shown.
 const TICK: Duration = Duration::from_millis(200);
 
-/// Feeds records; returns what is to be told at the end, although the rest went well.
-type FeedJob = Box<dyn FnOnce(&mut Feed) -> Result<Option<Failure>, Failure> + Send>;
+/// What is said when somebody stops it.
+const STOPPED: &str = "stopped before all input was processed";
 
 /// Runs until all input is processed.
 pub(crate) fn run(mut app: App, settings: &Settings, args: &RunArgs) -> Result<(), Failure> {
@@ -33,19 +38,10 @@ pub(crate) fn run(mut app: App, settings: &Settings, args: &RunArgs) -> Result<(
     let demo = app.demo.take();
     let (demo_feed, summary) = demo.map(|demo| (demo.feed, demo.summary)).unzip();
     // What can be refused is refused here, before anything is read or made.
-    let own_feed: Option<FeedJob> = demo_feed
-        .map(|feed| -> FeedJob { Box::new(|to| feed(to).map(|()| None).map_err(Failure::run)) })
-        .filter(|_| args.feeds.is_empty());
-    let feed = if let Some(feed) = own_feed {
-        feed
-    } else {
-        if args.feeds.is_empty() {
-            tracing::warn!(
-                "nothing is fed, so there is nothing to process: give input with `--feed TOPIC=FILE`"
-            );
-        }
-        feed_files(&topology.declared_topics(), args, settings.partitions)?
-    };
+    let feed = input::job(demo_feed, &topology.declared_topics(), &args.feed)?;
+    if feed.is_none() {
+        tracing::warn!("nothing is fed, so there is nothing to process: give input with `--feed TOPIC=FILE`");
+    }
     let dumps = Dump::open_all(&topology, args)?;
     let old_state = state_of_before(settings, &topology);
     let to_stdout = dumps.iter().any(Dump::is_stdout);
@@ -103,37 +99,6 @@ fn state_of_before(settings: &Settings, topology: &Topology) -> Option<PathBuf> 
     filled.then_some(directory)
 }
 
-/// Opens the files to be fed.
-fn feed_files(known: &Topics, args: &RunArgs, partitions: u32) -> Result<FeedJob, Failure> {
-    if args.feeds.iter().filter(|(_, path)| path == "-").count() > 1 {
-        return Err(Failure::usage("standard input can be fed to one topic only"));
-    }
-    let mut files = Vec::new();
-    for (topic, path) in &args.feeds {
-        let topic = find(known, topic)?.clone();
-        files.push(FeedFile::open(topic, path, args.feed_format, args.feed_partial)?);
-    }
-    Ok(Box::new(move |feed| {
-        let mut postponed = None;
-        for file in files {
-            postponed = postponed.or(file.feed(feed, partitions)?);
-        }
-        Ok(postponed)
-    }))
-}
-
-/// The topic of this name, which must be declared: only then is it known what its values are.
-fn find<'t>(topics: &'t Topics, name: &str) -> Result<&'t AnyTopic, Failure> {
-    topics.get(name).ok_or_else(|| {
-        let names: Vec<&str> = topics.keys().map(|name| &**name).collect();
-        let near = did_you_mean(nearest(name, names.iter().copied()));
-        Failure::usage(format!(
-            "unknown topic `{name}`{near} (known: {})",
-            names.join(", ")
-        ))
-    })
-}
-
 /// A cluster, and an application on it.
 struct Session {
     cluster: Arc<dyn Cluster>,
@@ -166,15 +131,13 @@ impl Session {
     }
 
     /// Makes the topics, and writes to them what `job` feeds.
-    async fn feed(&mut self, job: FeedJob) -> Result<Option<Failure>, Failure> {
+    async fn feed(&mut self, job: Option<FeedJob>) -> Result<Option<Failure>, Failure> {
         let (cluster, topology) = (&*self.cluster, self.plan.topology.clone());
-        let made = make_topics(cluster, &topology, self.partitions).await;
-        made.map_err(|error| Failure::run(format!("cannot make topics: {error}")))?;
-        tracing::debug!("feeding");
         let mut progress = Progress::new("feeding", self.quiet);
+        let fed = input::feed(cluster, topology, self.partitions, job, &mut progress);
         select! { biased;
-            number = self.interrupted.number() => Err(Failure::stopped(number)),
-            result = write(cluster, topology, job, |fed| progress.count(fed)) => result,
+            number = self.interrupted.number() => Err(Failure::stopped(number, STOPPED)),
+            fed = fed => Ok(fed?.postponed),
         }
     }
 
@@ -196,10 +159,10 @@ impl Session {
         running.wait().await.map_err(Failure::run)?;
         worked?;
         let elapsed = self.clock.now().saturating_sub(begin);
-        let lag = lag::measure(&*self.cluster, &self.plan.topology).await;
+        let lag = Lag::of(&self.plan.topology, &*self.cluster).await;
         let records = lag
             .map_err(|error| Failure::run(format!("cannot count records: {error}")))?
-            .done;
+            .done();
         tracing::debug!(records, ?elapsed, "all input is processed");
         Ok(Results {
             cluster: self.cluster.clone(),
@@ -218,13 +181,13 @@ impl Session {
         let mut progress = Progress::new("processing", self.quiet);
         loop {
             select! { biased;
-                number = self.interrupted.number() => return Err(Failure::stopped(number)),
+                number = self.interrupted.number() => return Err(Failure::stopped(number, STOPPED)),
                 result = &mut work => return result.map_err(Failure::run),
                 () = time::sleep(TICK) => {}
             }
             // Nothing depends on it: what cannot be measured is not shown.
-            if let Ok(lag) = lag::measure(&*self.cluster, &self.plan.topology).await {
-                progress.set(lag.done, lag.whole);
+            if let Ok(lag) = Lag::of(&self.plan.topology, &*self.cluster).await {
+                progress.set(lag.done(), lag.done() + lag.total());
             }
         }
     }

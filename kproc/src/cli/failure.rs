@@ -34,10 +34,10 @@ impl Failure {
     }
 
     /// The user stopped it before it was done: 128 and the signal's number, as shells have it.
-    pub(crate) fn stopped(signal: u8) -> Self {
+    pub(crate) fn stopped(signal: u8, message: &str) -> Self {
         Self {
             code: 128 + signal,
-            message: "stopped before all input was processed".into(),
+            message: message.into(),
         }
     }
 }

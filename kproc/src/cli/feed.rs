@@ -7,7 +7,11 @@ use std::{
 };
 
 use super::{args::FeedFormat, failure::Failure, lines::FedRecord};
-use crate::{app::Feed, outbox::RawRecord, topic::AnyTopic};
+use crate::{
+    app::{Feed, Partitions},
+    outbox::RawRecord,
+    topic::AnyTopic,
+};
 
 /// Some programs begin a text with it.
 const BYTE_ORDER_MARK: &[u8] = "\u{feff}".as_bytes();
@@ -64,8 +68,14 @@ impl FeedFile {
     }
 
     /// Feeds all its lines. Returns the bad line that was the end of a file of which a part is welcome.
-    pub(crate) fn feed(mut self, feed: &mut Feed, partitions: u32) -> Result<Option<Failure>, Failure> {
+    pub(crate) fn feed(
+        mut self,
+        feed: &mut Feed,
+        partitions: &Partitions,
+    ) -> Result<Option<Failure>, Failure> {
         let mut line = Vec::new();
+        // All that can be fed are there.
+        let partitions = partitions.get(&self.topic.name).copied().unwrap_or_default();
         // What is bytes is nobody's text.
         let is_text = self.format == FeedFormat::JsonLines || (self.topic.value.name)() != "bytes";
         for number in 1_u64.. {
@@ -104,7 +114,8 @@ impl FeedFile {
         };
         if let Some(partition) = record.partition.filter(|partition| partition.get() >= partitions) {
             return Err(format!(
-                "there is no partition {partition}: topics have {partitions} (see --partitions)"
+                "there is no partition {partition}: `{}` has {partitions} (see --partitions)",
+                self.topic.name
             ));
         }
         if let Some(timestamp) = record

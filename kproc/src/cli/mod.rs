@@ -4,14 +4,17 @@
 //! Records go to standard output, everything else to standard error.
 
 mod args;
+mod cluster;
 mod describe;
 mod dump;
 mod embedded;
 mod failure;
 mod feed;
+mod input;
 mod kafka;
 mod lag;
 mod lines;
+mod load;
 mod log;
 mod names;
 mod output;
@@ -68,6 +71,12 @@ fn main(app: App, args: impl IntoIterator<Item = OsString>) -> Result<(), Failur
     log::set_up(&settings, matches.get_count("verbose"))?;
     match action {
         Action::Run(args) => run::run(app, &settings, &args),
+        Action::Load { feed, quiet } => load::load(app, &settings, &feed, quiet),
+        Action::Lag { json } => {
+            let mut output = Output::stdout();
+            lag::show(&app, &settings, json, &mut output)?;
+            output.finish()
+        }
         Action::Show(what) => show(&app, &settings, what),
     }
 }

@@ -13,8 +13,13 @@ pub(crate) fn run(app: App, settings: &Settings, args: &RunArgs) -> Result<(), F
             "`--embedded` runs without Kafka, and there are brokers in the settings, too: leave out one of the two",
         ));
     }
+    if !args.feed.files.is_empty() {
+        return Err(Failure::usage(
+            "`--feed` goes with `--embedded`; on Kafka, `load --feed` writes files to topics, with or without the \
+             application running",
+        ));
+    }
     for (flag, given) in [
-        ("feed", !args.feeds.is_empty()),
         ("dump", !args.dumps.is_empty()),
         ("dump-state", !args.state_dumps.is_empty()),
     ] {

@@ -112,7 +112,7 @@ settings! {
     memory: Size = Size(256 << 20);
     /// Keep a checksum with every stored value, and check it when the value is read.
     checksum: bool = false;
-    /// With `--embedded`: how many partitions topics have.
+    /// How many partitions topics get that are made for a run with `--embedded`, or by `load`.
     partitions: u32 = 1;
     /// What to log: a level (`error`, `warn`, `info`, `debug`, `trace`) or `target=level,…`. By default `info`.
     log: Option<String> = None;

@@ -57,6 +57,7 @@ pub use running::Running;
 pub use status::{RunState, Status, TaskPhase, TaskStatus};
 
 pub(crate) use lend::Lent;
+pub(crate) use patience::retried;
 pub(crate) use plan::{Plan, Settings};
 pub(crate) use running::block_on;
 pub(crate) use spawn::{Seed, Spawner, Threads};

@@ -10,7 +10,7 @@ const LONGEST_WAIT: Duration = Duration::from_secs(2);
 /// Calls `verb` until it succeeds or fails for good, or for this long. Each wait is longer than the one before.
 ///
 /// For questions, and for requests that do no harm twice: an answer that was lost is asked for again.
-pub(super) async fn retried<T, F: Future<Output = Result<T>>>(
+pub(crate) async fn retried<T, F: Future<Output = Result<T>>>(
     clock: &dyn Clock,
     patience: Duration,
     mut verb: impl FnMut() -> F,

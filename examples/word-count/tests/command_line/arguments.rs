@@ -51,7 +51,29 @@ fn without_a_cluster_both_ways_on_are_told() {
     assert_fails(
         &run(&["--brokers", "a:9092", "--feed", "lines=-"], ""),
         2,
-        &["`--feed` goes with `--embedded`"],
+        &["`--feed` goes with `--embedded`", "`load --feed`"],
+    );
+}
+
+#[test]
+fn what_looks_at_a_cluster_needs_one() {
+    for args in [&["lag"][..], &["load", "--feed", "lines=-"]] {
+        assert_fails(&run(args, ""), 2, &["--brokers HOST:PORT", "KPROC_BROKERS"]);
+    }
+    assert_fails(
+        &run(&["load", "--brokers", "127.0.0.1:1"], ""),
+        2,
+        &["no data of its own", "--feed TOPIC=FILE"],
+    );
+    assert_fails(
+        &run(&["--feed", "lines=-", "load"], ""),
+        2,
+        &["write `--feed` after `load`"],
+    );
+    assert_fails(
+        &run(&["load", "--brokers", "127.0.0.1:1", "--feed", "line=-"], ""),
+        2,
+        &["unknown topic `line`; did you mean `lines`?"],
     );
 }
 

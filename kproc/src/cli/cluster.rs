@@ -1,0 +1,33 @@
+//! The cluster for commands that look at it or change it, without running the application.
+
+use std::{sync::Arc, time::Duration};
+
+use super::failure::Failure;
+use crate::{
+    app::App,
+    clock::{Clock, SystemClock},
+    cluster::Cluster,
+    config::Settings,
+};
+
+/// How long a command asks again when the cluster is not ready to answer, as it is when a coordinator has just moved.
+pub(crate) const PATIENCE: Duration = Duration::from_secs(10);
+
+/// Does something with the cluster of the settings.
+pub(crate) fn on<T>(
+    app: &App,
+    settings: &Settings,
+    body: impl AsyncFnOnce(&dyn Cluster, &dyn Clock) -> Result<T, Failure>,
+) -> Result<T, Failure> {
+    if settings.brokers.is_empty() && app.cluster.is_none() {
+        return Err(Failure::usage(
+            "there is no cluster: name a broker with `--brokers HOST:PORT` (also by KPROC_BROKERS, or `brokers` in a \
+             --config file)",
+        ));
+    }
+    let clock = Arc::new(SystemClock::new());
+    let cluster = app.connect(settings, clock.clone()).map_err(Failure::usage)?;
+    let executor = tokio::runtime::Builder::new_current_thread().build();
+    let executor = executor.map_err(|error| Failure::run(format!("cannot start: {error}")))?;
+    executor.block_on(body(&*cluster, &*clock))
+}
