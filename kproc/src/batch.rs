@@ -1,6 +1,6 @@
 //! Records on their way from a partition to a task.
 
-use std::{fmt, ops::Range, sync::Arc};
+use std::{any::Any, fmt, ops::Range, sync::Arc};
 
 use crate::record::{Headers, Offset, Partition, Record, Timestamp};
 
@@ -26,8 +26,8 @@ impl fmt::Debug for Batch {
 enum Source {
     /// A part of an embedded log.
     Segment(Arc<Segment>),
-    /// Whatever else lends records.
-    Lent(Arc<dyn Lender>),
+    /// Messages of a client library.
+    Lent(Arc<Lent>),
 }
 
 impl Source {
@@ -39,18 +39,9 @@ impl Source {
     fn row(&self, row: u32) -> LentRow<'_> {
         match self {
             Self::Segment(segment) => segment.row(row),
-            Self::Lent(lender) => lender.row(row),
+            Self::Lent(lent) => lent.row(row),
         }
     }
-}
-
-/// An owner of records that lends them: the messages of a client library, say.
-pub(crate) trait Lender: Send + Sync {
-    /// The record of this number.
-    ///
-    /// # Panics
-    /// If there is none.
-    fn row(&self, row: u32) -> LentRow<'_>;
 }
 
 /// A record, lent. `None` is null.
@@ -61,6 +52,36 @@ pub(crate) struct LentRow<'l> {
     pub(crate) key: Option<&'l [u8]>,
     pub(crate) value: Option<&'l [u8]>,
     pub(crate) headers: Headers<'l>,
+}
+
+/// Records in the memory of somebody else: the messages of a client library, say. A table of where they are, made
+/// once per batch, so that a record is read without a call.
+pub(crate) struct Lent {
+    /// As long-lived as `keeper`, whatever their type says.
+    rows: Vec<LentRow<'static>>,
+    #[allow(dead_code, reason = "keeps what the rows are in")]
+    keeper: Box<dyn Any + Send + Sync>,
+}
+
+impl Lent {
+    /// Records, and what keeps them alive: nobody sees them without it.
+    #[cfg_attr(
+        not(feature = "kafka"),
+        allow(dead_code, reason = "it is librdkafka's messages that are lent")
+    )]
+    pub(crate) fn new(rows: Vec<LentRow<'static>>, keeper: Box<dyn Any + Send + Sync>) -> Self {
+        Self { rows, keeper }
+    }
+
+    /// A record, for as long as all of them are here.
+    #[inline(always)]
+    #[expect(
+        clippy::inline_always,
+        reason = "as for `Batch::record`, which it is a part of"
+    )]
+    fn row(&self, row: u32) -> LentRow<'_> {
+        self.rows[row as usize]
+    }
 }
 
 /// Records that were written in one go: one buffer, shared by the log and by all who read it.
@@ -141,15 +162,16 @@ impl Batch {
         }
     }
 
-    /// Adds the first `rows` records of a lender.
+    /// Adds records of a client library.
     #[cfg_attr(
         not(feature = "kafka"),
-        allow(dead_code, reason = "lenders are librdkafka's messages")
+        allow(dead_code, reason = "it is librdkafka's messages that are lent")
     )]
-    pub(crate) fn push_lent(&mut self, lender: Arc<dyn Lender>, rows: u32) {
+    pub(crate) fn push_lent(&mut self, lent: Lent) {
+        let rows = lent.rows.len();
         if rows > 0 {
-            self.remaining += rows as usize;
-            self.pieces.push((Source::Lent(lender), 0..rows));
+            self.remaining += rows;
+            self.pieces.push((Source::Lent(Arc::new(lent)), 0..rows as u32));
         }
     }
 

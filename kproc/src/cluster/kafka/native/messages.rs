@@ -1,6 +1,6 @@
 //! Batches of librdkafka's messages, lent without a copy.
 
-use std::{ffi::c_void, ops::Range, ptr::NonNull, sync::Arc};
+use std::{ffi::c_void, ptr::NonNull, sync::Arc};
 
 use rdkafka_sys as sys;
 
@@ -10,7 +10,7 @@ use super::{
     owned,
 };
 use crate::{
-    batch::{Batch, Lender, LentRow},
+    batch::{Batch, Lent, LentRow},
     record::{Headers, Offset, Timestamp, encode_header},
 };
 
@@ -39,12 +39,7 @@ pub(in super::super) fn take_batch(queue: &Queue, max: usize) -> Found {
         any: !pointers.is_empty(),
         ..Found::default()
     };
-    let mut messages = Messages {
-        rows: Vec::with_capacity(pointers.len()),
-        headers: Vec::new(),
-        owned: Vec::with_capacity(pointers.len()),
-        client: queue.client().clone(),
-    };
+    let mut messages = Vec::with_capacity(pointers.len());
     for pointer in pointers {
         let Some(pointer) = NonNull::new(pointer) else {
             continue;
@@ -55,7 +50,7 @@ pub(in super::super) fn take_batch(queue: &Queue, max: usize) -> Found {
         match native.err {
             NO_ERROR if found.error.is_none() => {
                 found.next = Some(Offset::new(native.offset.max(0) as u64 + 1));
-                messages.take(message);
+                messages.push(message);
             }
             NO_ERROR => {}
             Code::RD_KAFKA_RESP_ERR__PARTITION_EOF => {
@@ -68,9 +63,8 @@ pub(in super::super) fn take_batch(queue: &Queue, max: usize) -> Found {
             }
         }
     }
-    let rows = messages.rows.len() as u32;
-    if rows > 0 {
-        found.batch.push_lent(Arc::new(messages), rows);
+    if !messages.is_empty() {
+        found.batch.push_lent(lend(messages, queue.client().clone()));
     }
     found
 }
@@ -85,28 +79,64 @@ impl Drop for Message {
     }
 }
 
-/// Messages, and where in them is what. Made once per batch, so that records are lent without another call.
-struct Messages {
-    rows: Vec<Row>,
+/// What lent records are in.
+#[allow(dead_code, reason = "keeps what the records are in")]
+struct Keeper {
     /// Of all messages, encoded: librdkafka parses them one by one.
     headers: Vec<u8>,
     /// Destroyed before the client is let go.
-    owned: Vec<Message>,
-    #[allow(dead_code, reason = "keeps the client, which must outlive its messages")]
+    messages: Vec<Message>,
+    /// Must outlive its messages.
     client: Arc<Client>,
 }
 
 // SAFETY: after they were taken, messages are only read, until they are destroyed, which any thread may do.
-unsafe impl Send for Messages {}
+unsafe impl Send for Keeper {}
 // SAFETY: as above.
-unsafe impl Sync for Messages {}
+unsafe impl Sync for Keeper {}
 
-struct Row {
-    offset: Offset,
-    timestamp: Option<Timestamp>,
-    key: Bytes,
-    value: Bytes,
-    headers: Range<u32>,
+/// Looks up once where in the messages everything is.
+fn lend(messages: Vec<Message>, client: Arc<Client>) -> Lent {
+    let mut headers = Vec::new();
+    let ends: Vec<usize> = messages
+        .iter()
+        .map(|message| {
+            encode_headers(message, &mut headers);
+            headers.len()
+        })
+        .collect();
+    let mut begin = 0;
+    let rows = messages.iter().zip(ends).map(|(message, end)| {
+        let range = std::mem::replace(&mut begin, end)..end;
+        // SAFETY: the message is alive; it and the headers stay where they are, and live as long as the keeper,
+        // without which the rows are not seen.
+        let (native, headers) = unsafe {
+            (
+                message.0.as_ref(),
+                std::slice::from_raw_parts(headers[range.clone()].as_ptr(), range.len()),
+            )
+        };
+        let (key, value) = (
+            Bytes(native.key.cast(), native.key_len),
+            Bytes(native.payload.cast(), native.len),
+        );
+        LentRow {
+            offset: Offset::new(native.offset.max(0) as u64),
+            timestamp: timestamp(message),
+            // SAFETY: as above.
+            key: unsafe { key.get() },
+            // SAFETY: as above.
+            value: unsafe { value.get() },
+            headers: Headers::from_encoded(headers),
+        }
+    });
+    let rows = rows.collect();
+    let keeper = Keeper {
+        headers,
+        messages,
+        client,
+    };
+    Lent::new(rows, Box::new(keeper))
 }
 
 /// Bytes in a message; a null pointer is a null.
@@ -121,39 +151,22 @@ impl Bytes {
     }
 }
 
-impl Messages {
-    fn take(&mut self, message: Message) {
-        let begin = self.headers.len() as u32;
-        self.encode_headers(&message);
-        // SAFETY: the message is alive.
-        let native = unsafe { message.0.as_ref() };
-        self.rows.push(Row {
-            offset: Offset::new(native.offset.max(0) as u64),
-            timestamp: timestamp(&message),
-            key: Bytes(native.key.cast(), native.key_len),
-            value: Bytes(native.payload.cast(), native.len),
-            headers: begin..self.headers.len() as u32,
-        });
-        self.owned.push(message);
-    }
-
-    fn encode_headers(&mut self, message: &Message) {
-        let mut headers = std::ptr::null_mut();
-        // SAFETY: the message is alive, and so are its headers as long as it is. Names end with zero, are not
-        // always UTF-8, and values are as long as librdkafka says.
-        unsafe {
-            if sys::rd_kafka_message_headers(message.0.as_ptr(), &raw mut headers) != NO_ERROR {
-                return;
-            }
-            let (mut name, mut value, mut size) = (std::ptr::null(), std::ptr::null::<c_void>(), 0);
-            let mut index = 0;
-            while sys::rd_kafka_header_get_all(headers, index, &raw mut name, &raw mut value, &raw mut size)
-                == NO_ERROR
-            {
-                let name = std::ffi::CStr::from_ptr(name).to_bytes();
-                encode_header(name, Bytes(value.cast(), size).get(), &mut self.headers);
-                index += 1;
-            }
+fn encode_headers(message: &Message, to: &mut Vec<u8>) {
+    let mut headers = std::ptr::null_mut();
+    // SAFETY: the message is alive, and so are its headers as long as it is. Names end with zero, are not
+    // always UTF-8, and values are as long as librdkafka says.
+    unsafe {
+        if sys::rd_kafka_message_headers(message.0.as_ptr(), &raw mut headers) != NO_ERROR {
+            return;
+        }
+        let (mut name, mut value, mut size) = (std::ptr::null(), std::ptr::null::<c_void>(), 0);
+        let mut index = 0;
+        while sys::rd_kafka_header_get_all(headers, index, &raw mut name, &raw mut value, &raw mut size)
+            == NO_ERROR
+        {
+            let name = std::ffi::CStr::from_ptr(name).to_bytes();
+            encode_header(name, Bytes(value.cast(), size).get(), to);
+            index += 1;
         }
     }
 }
@@ -165,21 +178,4 @@ fn timestamp(message: &Message) -> Option<Timestamp> {
     let millis = unsafe { sys::rd_kafka_message_timestamp(message.0.as_ptr(), &raw mut kind) };
     let known = kind != sys::rd_kafka_timestamp_type_t::RD_KAFKA_TIMESTAMP_NOT_AVAILABLE && millis != -1;
     known.then(|| Timestamp::from_millis(millis))
-}
-
-impl Lender for Messages {
-    fn row(&self, row: u32) -> LentRow<'_> {
-        let row = &self.rows[row as usize];
-        // SAFETY: the messages live as long as we do.
-        let (key, value) = unsafe { (row.key.get(), row.value.get()) };
-        LentRow {
-            offset: row.offset,
-            timestamp: row.timestamp,
-            key,
-            value,
-            headers: Headers::from_encoded(
-                &self.headers[row.headers.start as usize..row.headers.end as usize],
-            ),
-        }
-    }
 }
