@@ -48,6 +48,7 @@ pub(crate) fn plan(
     run.stop_deadline = settings.stop_timeout;
     run.session_timeout = settings.session_timeout;
     run.heartbeat_interval = settings.heartbeat_interval;
+    run.stuck_after = settings.stuck_after;
     run.memory = usize::try_from(settings.memory.0).unwrap_or(usize::MAX);
     run.store.checksum = settings.checksum;
     run.task = TaskSettings {

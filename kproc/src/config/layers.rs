@@ -220,6 +220,11 @@ impl Layers {
                 "heartbeat_interval",
                 "at most a third of `session_timeout`, so that one lost heartbeat does not end the membership",
             ),
+            (
+                !self.settings.stuck_after.is_zero(),
+                "stuck_after",
+                "the shortest time is 1ms",
+            ),
         ];
         for (_, name, what) in fits.into_iter().filter(|(fits, ..)| !fits) {
             self.problem(format!("setting `{name}`"), what.into());

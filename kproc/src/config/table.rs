@@ -103,6 +103,9 @@ settings! {
     missing_timestamp: MissingTimestamp = MissingTimestamp::Fail;
     /// How long a stop may take. After that, what has not finished is abandoned.
     stop_timeout: Duration = Duration::from_secs(30);
+    /// A handler that takes longer than this for one record, or waits longer, makes the process leave its group and
+    /// fail, so that others take over.
+    stuck_after: Duration = Duration::from_secs(300);
     /// A process that is silent for this long loses its partitions to others.
     session_timeout: Duration = Duration::from_secs(45);
     /// How often a process tells its group that it is there, and hears whether partitions move: a rebalance takes

@@ -12,6 +12,7 @@
 //! - `inputs`: which record is next
 //! - `stretch`, `desk`, `unit`: the loop, and how processors take turns in it
 //! - `recover`, `failure`: what follows when a turn fails
+//! - `progress`: what is seen of it from other threads
 //! - `fired`: what tests are told of timers
 
 mod counters;
@@ -20,6 +21,7 @@ mod factory;
 mod failure;
 mod fired;
 mod inputs;
+mod progress;
 mod recover;
 pub mod rig;
 mod settings;
@@ -42,6 +44,7 @@ pub(crate) use factory::{Factory, declared, factory};
 pub(crate) use failure::{Carry, Failure, Next, Phase, Retrying};
 pub use fired::Fired;
 pub(crate) use fired::FiredLog;
+pub(crate) use progress::{Progress, Seen};
 pub(crate) use settings::TaskSettings;
 pub(crate) use task::Task;
 

@@ -9,6 +9,7 @@ use super::{
     desk::{Desk, Papers, Turn},
     failure::{Carry, Phase, report_passed_over},
     inputs::{Inputs, Reader},
+    progress::Progress,
     settings::TaskSettings,
     unit::AnyUnit,
 };
@@ -60,6 +61,7 @@ pub(super) struct Tools<'s> {
     pub(super) plan: &'s mut Plan,
     pub(super) carry: &'s mut Carry,
     pub(super) counters: &'s mut Counters,
+    pub(super) progress: &'s Progress,
     pub(super) settings: &'s TaskSettings,
     pub(super) now: Duration,
     /// Set once something has happened that a commit must cover.
@@ -247,6 +249,9 @@ impl<'s, 't> Stretch<'s, 't> {
         };
         self.readers = others.len();
         (papers.input, papers.number) = (input, reader.number);
+        self.tools
+            .progress
+            .record(input, papers.inputs.get(input).offset());
         let work = &mut *papers.work;
         self.begin(reader.unit, What::Record(input), work);
         work.timestamp = head.timestamp;
@@ -417,6 +422,7 @@ impl<'s, 't> Stretch<'s, 't> {
         timestamp: Option<Timestamp>,
     ) -> Result<(), Box<Broken>> {
         {
+            self.tools.progress.turn();
             let work = &mut *self.desk.papers.borrow_mut().work;
             self.begin(unit, what, work);
             work.timestamp = timestamp;

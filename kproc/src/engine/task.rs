@@ -5,7 +5,7 @@ use std::{any::Any, sync::Arc, time::Duration};
 use kproc_store::Marks;
 
 use super::{
-    Attached, Carry, Counters, Factory, Failure, Pause, Rest, TaskCommit, TaskSettings,
+    Attached, Carry, Counters, Factory, Failure, Pause, Progress, Rest, TaskCommit, TaskSettings,
     desk::{Desk, Turn},
     inputs::Inputs,
     stream_time,
@@ -46,6 +46,7 @@ pub(crate) struct Task {
     pub(super) plan: Plan,
     pub(super) carry: Carry,
     pub(super) counters: Counters,
+    progress: Progress,
     /// Whether something has happened since the last commit, besides what buffers hold.
     pub(super) touched: bool,
     /// Monotonic time, as of the last look.
@@ -113,6 +114,7 @@ impl Task {
             settings: settings.clone(),
             carry,
             counters: Counters::default(),
+            progress: Progress::default(),
             touched: false,
             now: Duration::ZERO,
         }
@@ -121,6 +123,11 @@ impl Task {
     /// To be shared by all buffers of the task.
     pub(crate) fn marks(&self) -> &Arc<Marks> {
         &self.marks
+    }
+
+    /// How far it is, for whoever watches it.
+    pub(crate) fn progress(&self) -> &Progress {
+        &self.progress
     }
 
     /// Opens a store.
@@ -432,6 +439,7 @@ impl Task {
             plan: &mut self.plan,
             carry: &mut self.carry,
             counters: &mut self.counters,
+            progress: &self.progress,
             settings: &self.settings,
             now: self.now,
             touched: &mut self.touched,

@@ -77,9 +77,11 @@ impl Worker {
                     .late(&format!("`#[on_stop]` of task {} was still waiting", tenure.task));
             }
         }
+        let now = self.clock.now();
         let committing: Vec<Tenure> = tasks
             .iter()
             .copied()
+            .filter(|tenure| !self.board.is_over(*tenure, now))
             .filter(|tenure| self.seats.get(tenure).is_some_and(Seat::committable))
             .collect();
         self.commit(&committing, Some(deadline)).await;
@@ -91,10 +93,16 @@ impl Worker {
     /// Closes a task that rests, whatever was or was not committed.
     pub(super) fn leave(&mut self, tenure: Tenure) {
         if let Some(seat) = self.seats.remove(&tenure) {
-            self.rests.remove(tenure);
+            self.forget(tenure);
             self.board.gone(tenure);
             seat.slot.close();
         }
+    }
+
+    /// Nobody needs to know any more what a task is at.
+    fn forget(&self, tenure: Tenure) {
+        self.rests.remove(tenure);
+        self.board.pulses[self.number].remove(tenure);
     }
 
     /// Gives tasks back that are wanted back.
@@ -126,7 +134,7 @@ impl Worker {
     /// Takes a resting task from its seat, without the task itself: it is built anew.
     pub(super) fn take_back(&mut self, tenure: Tenure) -> Option<Slot> {
         let mut seat = self.seats.remove(&tenure)?;
-        self.rests.remove(tenure);
+        self.forget(tenure);
         if let Some(mut task) = seat.slot.task.take() {
             seat.slot.carry = task.take_carry();
         }

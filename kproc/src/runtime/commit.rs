@@ -265,8 +265,9 @@ pub(super) async fn beside<T>(
     let mut deadline = pin!(sleep_until(clock, deadline));
     loop {
         tokio::select! { biased;
-            result = &mut verb => return Some(result),
+            // Before the verb: a handler may have blocked the thread until all was given up.
             () = &mut overdue => return None,
+            result = &mut verb => return Some(result),
             () = &mut deadline => return None,
             Some(task) = running.next(), if !running.is_empty() => rested.push(task),
         }

@@ -53,14 +53,22 @@ pub enum RunError {
         /// What was abandoned.
         what: String,
     },
-    /// A handler keeps a worker's thread to itself.
-    #[error("worker {worker} has not come back from a handler for {}; it has the tasks {tasks}. Handlers must not block for long: bound what they wait for, or make them `async`", humantime::format_duration(*.busy))]
+    /// A handler does not come back. The instance has left the group, so that others take over; what the handler
+    /// does later is neither sent nor committed.
+    #[error("{}", stuck(.task.as_deref(), .record.as_ref(), *.worker, .held_up, *.blocks, *.busy))]
     Stuck {
-        /// The worker.
+        /// The task; `None`: the worker was in none.
+        task: Option<String>,
+        /// The record that it is at: topic (by its name in the cluster), partition, offset. `None`: it is no record's
+        /// handler.
+        record: Option<(TopicPartition, Offset)>,
+        /// The worker that has the task.
         worker: usize,
-        /// Its tasks.
-        tasks: String,
-        /// For how long it was busy when that was noticed.
+        /// The other tasks that wait for the worker's thread.
+        held_up: Vec<String>,
+        /// It keeps the thread to itself; if not, it waits (`async`).
+        blocks: bool,
+        /// For how long it had been at it when that was noticed.
         busy: Duration,
     },
     /// The operating system gave no thread.
@@ -118,6 +126,36 @@ impl RunError {
             reason: error.to_string(),
         }
     }
+}
+
+/// What has not come back, from where, and what to do.
+fn stuck(
+    task: Option<&str>,
+    record: Option<&(TopicPartition, Offset)>,
+    worker: usize,
+    held_up: &[String],
+    blocks: bool,
+    busy: Duration,
+) -> String {
+    let who = task.map_or_else(|| format!("worker {worker}"), |task| format!("task {task}"));
+    let place = match (task, record) {
+        (_, Some((partition, offset))) => format!("the record at {partition}, offset {offset}"),
+        (Some(_), None) => "a timer, `#[on_start]` or the like".to_owned(),
+        (None, _) => "what it does between handlers".to_owned(),
+    };
+    let how = match (blocks, held_up) {
+        (false, _) => "waits".to_owned(),
+        (true, []) => format!("keeps the thread of worker {worker} to itself"),
+        (true, others) => format!(
+            "keeps the thread of worker {worker} to itself, so that {} cannot go on",
+            others.join(", ")
+        ),
+    };
+    format!(
+        "{who} has not come back from {place} for {} and {how}. Bound what handlers wait for, or set `stuck_after` to \
+         more than they may take",
+        humantime::format_duration(busy)
+    )
 }
 
 /// The way past a failure, if there is one.

@@ -7,6 +7,7 @@
 //! - [`owner`]: the group's member. Checks the topics ([`check`]), joins, makes tasks of partitions.
 //! - [`restorer`]: brings tasks to their last commit ([`restore`]), apart from the workers, and hands them over.
 //! - [`worker`]: processes tasks, and commits them ([`commit`]) or takes them back ([`fall_back`]).
+//! - [`watchdog`]: notices handlers that do not come back.
 //! - [`supervisor`] and [`status`]: what goes wrong stops the instance and is told.
 //!
 //! What may be here: when to read, write, commit, restore, stop. What may not: records (the engine's), bytes on
@@ -43,6 +44,7 @@ mod slot;
 mod spawn;
 mod status;
 mod supervisor;
+mod watchdog;
 mod worker;
 
 #[cfg(test)]

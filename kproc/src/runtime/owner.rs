@@ -16,16 +16,17 @@ use super::{
     plan::Plan,
     restore::Restore,
     restorer::Restorer,
-    slot::Token,
+    slot::{Tenure, Token},
     spawn::Spawner,
     status::Stop,
     supervisor::{Supervisor, sleep_until},
+    watchdog::{Stuck, Watchdog},
     worker::{Worker, WorkerSeed},
 };
 use crate::{
-    TaskId,
     clock::BoxFuture,
     cluster::{Cluster, ClusterError, Event, Group, Isolation, JoinRequest, Member},
+    record::TopicPartition,
 };
 
 /// What an owner needs to begin.
@@ -65,18 +66,28 @@ impl OwnerSeed {
             supervisor: self.supervisor.clone(),
             restorer,
             workers,
+            watchdog: Watchdog::new(self.plan.settings.stuck_after),
+            stuck: Vec::new(),
+            give_up: None,
         };
         let member = owner
             .run(member, &mut self.requests, &mut parts, &self.cluster, &group)
             .await;
+        // What a handler does that comes back from now on is neither sent nor committed.
+        board.give_up();
         let Some(member) = member else { return Ok(()) };
+        let deadline = board.stop.get().map(|stop| stop.deadline);
         let left = tokio::select! { biased;
-            left = member.leave() => left,
-            () = self.supervisor.overdue() => return Ok(()),
+            left = member.leave() => left.map_err(|error| error.to_string()),
+            () = sleep_until(&*clock, deadline) => Err("there was no answer in time".to_owned()),
         };
-        if let Err(error) = left {
-            // The others get the partitions when the session times out.
-            tracing::warn!(%error, "could not leave the group");
+        let group = &self.plan.topology.app;
+        match left {
+            Ok(()) => tracing::info!(%group, "left the group"),
+            Err(error) => tracing::warn!(
+                %group, %error,
+                "could not leave the group: others get the partitions when the session has timed out"
+            ),
         }
         Ok(())
     }
@@ -132,8 +143,11 @@ impl OwnerSeed {
                 Box::pin(async move {
                     // Boxed: it is large, and would be moved from wrapping to wrapping.
                     let work = async { Box::pin(Worker::new(seed)?.run()).await };
-                    let pulse = &supervisor.board.pulses[number];
-                    pulse.of(&*supervisor.clock, supervisor.watch(&name, work)).await;
+                    let (board, watched) = (&supervisor.board, supervisor.watch(&name, work));
+                    let given_up = || board.is_given_up();
+                    board.pulses[number]
+                        .of(&*supervisor.clock, given_up, watched)
+                        .await;
                     supervisor.board.set_idle(number, true);
                     drop(part);
                 })
@@ -171,7 +185,15 @@ struct Owner {
     restorer: UnboundedSender<RestorerOrder>,
     workers: Vec<WorkerHandle>,
     tasks: Tasks,
+    watchdog: Watchdog,
+    /// The workers that are not waited for any more.
+    stuck: Vec<usize>,
+    /// When nobody is waited for any more.
+    give_up: Option<Duration>,
 }
+
+/// Leaving takes a part of a stop's time, but not more than this.
+const LONGEST_LEAVE: Duration = Duration::from_secs(1);
 
 impl Owner {
     /// Until all other parts have ended, or the deadline of a stop has passed. Gives the member back, unless it
@@ -189,16 +211,20 @@ impl Owner {
         let mut stopping: Option<Stop> = None;
         let mut failed = false;
         let mut commit_at = clock.now() + self.plan.settings.commit_interval;
+        let mut look_at = clock.now() + self.watchdog.pause();
         let mut draining = futures_util::stream::FuturesUnordered::<BoxFuture<'static, ()>>::new();
         loop {
             tokio::select! { biased;
                 asked = board.stop.find(|stop| (*stop != stopping).then_some(*stop)) => {
-                    if let Some(asked) = asked && stopping.replace(asked).is_none() {
-                        self.stop(asked.deadline);
+                    if let Some(asked) = asked {
+                        self.stop(asked, stopping.replace(asked).is_none());
                     }
                 }
                 None = parts.recv() => return (!failed).then_some(member),
-                () = sleep_until(&*clock, stopping.map(|stop| stop.deadline)) => {
+                () = board.changes.find(|_| board.has_only(&self.stuck).then_some(())), if !self.stuck.is_empty() => {
+                    return (!failed).then_some(member);
+                }
+                () = sleep_until(&*clock, self.give_up) => {
                     let within = stopping.map_or(Duration::ZERO, |stop| stop.within);
                     board.set_failure(RunError::Deadline {
                         deadline: within,
@@ -219,9 +245,12 @@ impl Owner {
                 },
                 Some(()) = futures_util::StreamExt::next(&mut draining), if !draining.is_empty() => {}
                 () = clock.sleep_until(commit_at), if stopping.is_none() => {
-                    self.take_pulses();
                     self.order_all(|| WorkerOrder::Commit);
                     commit_at = clock.now() + self.plan.settings.commit_interval;
+                }
+                () = clock.sleep_until(look_at), if stopping.is_none() => {
+                    self.watch();
+                    look_at = clock.now() + self.watchdog.pause();
                 }
             }
         }
@@ -232,8 +261,13 @@ impl Owner {
         self.workers.iter().for_each(|worker| worker.send(order()));
     }
 
-    fn stop(&self, deadline: Duration) {
-        if self.restorer.send(RestorerOrder::Stop(deadline)).is_err() {
+    /// Has all parts end, with some time left to leave the group.
+    fn stop(&mut self, asked: Stop, first: bool) {
+        let deadline = asked
+            .deadline
+            .saturating_sub((asked.within / 10).min(LONGEST_LEAVE));
+        self.give_up_by(deadline);
+        if first && self.restorer.send(RestorerOrder::Stop(deadline)).is_err() {
             // It has failed, and passes nothing on any more.
             self.workers
                 .iter()
@@ -241,20 +275,47 @@ impl Owner {
         }
     }
 
-    /// Stops the instance if a worker does not come back.
-    fn take_pulses(&self) {
-        let (board, now) = (&self.supervisor.board, self.supervisor.clock.now());
-        for (worker, pulse) in board.pulses.iter().enumerate() {
-            let busy = pulse.busy_for(now);
-            if busy >= self.plan.settings.stuck_after {
-                let tasks: Vec<String> = board.tasks_of(worker).iter().map(TaskId::to_string).collect();
-                let busy = Duration::from_millis(busy.as_millis() as u64);
-                self.supervisor.fail(RunError::Stuck {
-                    worker,
-                    tasks: tasks.join(", "),
-                    busy,
-                });
+    fn give_up_by(&mut self, deadline: Duration) {
+        self.give_up = Some(self.give_up.map_or(deadline, |before| before.min(deadline)));
+    }
+
+    /// Stops the instance if a handler does not come back: the others get some time to commit, then the group is
+    /// left.
+    fn watch(&mut self) {
+        let (board, now) = (self.supervisor.board.clone(), self.supervisor.clock.now());
+        for stuck in self.watchdog.look(&board.pulses, now) {
+            let error = self.describe(&stuck);
+            match stuck.task {
+                // It only waits, and can be dropped. Nothing of it is committed.
+                Some((tenure, _)) if !stuck.blocks => {
+                    let _ = self.restorer.send(RestorerOrder::Lost(tenure));
+                }
+                _ => self.stuck.push(stuck.worker),
             }
+            self.give_up_by(now + self.plan.settings.revoke_timeout);
+            self.supervisor.fail(error);
+        }
+    }
+
+    fn describe(&self, stuck: &Stuck) -> RunError {
+        let (topology, board) = (&self.plan.topology, &self.supervisor.board);
+        let tasks = board.tasks_of(stuck.worker).into_iter();
+        let (task, seen) = stuck.task.unzip();
+        let record = task.zip(seen.flatten()).and_then(|(task, seen): (Tenure, _)| {
+            let (input, offset) = seen.record?;
+            let topic = topology.bound(&topology.groups[task.task.group].inputs[input].name);
+            Some((TopicPartition::new(topic, task.task.partition), offset))
+        });
+        RunError::Stuck {
+            task: task.map(|task| task.task.to_string()),
+            record,
+            worker: stuck.worker,
+            held_up: tasks
+                .filter(|other| stuck.blocks && Some(*other) != task.map(|task| task.task))
+                .map(|task| task.to_string())
+                .collect(),
+            blocks: stuck.blocks,
+            busy: Duration::from_millis(stuck.busy.as_millis() as u64),
         }
     }
 
@@ -273,6 +334,7 @@ impl Owner {
             Event::Revoked(partitions, token) => {
                 let token = Token::new(token);
                 for tenure in self.tasks.taken(&partitions) {
+                    self.supervisor.board.ends(tenure, token.deadline);
                     // A restorer that has ended has let everything go already.
                     let _ = self.restorer.send(RestorerOrder::Revoke(tenure, token.clone()));
                 }
@@ -280,6 +342,7 @@ impl Owner {
             Event::Lost(partitions) => {
                 for tenure in self.tasks.taken(&partitions) {
                     tracing::warn!(task = %tenure.task, "lost: somebody else may be processing it already");
+                    self.supervisor.board.ends(tenure, Duration::ZERO);
                     let _ = self.restorer.send(RestorerOrder::Lost(tenure));
                 }
             }

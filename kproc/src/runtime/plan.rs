@@ -39,8 +39,7 @@ pub(crate) struct Settings {
     pub(crate) revoke_timeout: Duration,
     /// How long a cluster that does not answer is asked again before the instance gives up.
     pub(crate) patience: Duration,
-    /// A worker that does not come back from a handler for so long stops the instance, so that others get its
-    /// partitions.
+    /// A handler that does not come back for so long stops the instance, so that others get its partitions.
     pub(crate) stuck_after: Duration,
     /// Policies, and how tasks wait for their inputs.
     pub(crate) task: TaskSettings,

@@ -2,7 +2,10 @@
 
 use std::{
     collections::BTreeMap,
-    sync::{Mutex, MutexGuard, PoisonError},
+    sync::{
+        Mutex, MutexGuard, PoisonError,
+        atomic::{AtomicBool, Ordering},
+    },
     time::Duration,
 };
 
@@ -88,6 +91,8 @@ enum Life {
 struct Inner {
     life: Life,
     tasks: BTreeMap<Tenure, TaskPhase>,
+    /// When the ownership of tasks that are wanted back, or lost, ends in any case.
+    ending: BTreeMap<Tenure, Duration>,
     failure: Option<RunError>,
     /// Workers that have nothing to do.
     idle: Vec<bool>,
@@ -102,6 +107,8 @@ pub(super) struct Board {
     pub(super) stop: Signal<Option<Stop>>,
     /// Whether all is over.
     pub(super) ended: Signal<bool>,
+    /// The group is being left, and whoever still works is not waited for.
+    given_up: AtomicBool,
     /// The pulse of each worker.
     pub(super) pulses: Vec<Pulse>,
     /// How to have the tasks of each worker rest.
@@ -113,6 +120,7 @@ impl Board {
         let inner = Inner {
             life: Life::Starting,
             tasks: BTreeMap::new(),
+            ending: BTreeMap::new(),
             failure: None,
             idle: vec![false; workers],
         };
@@ -121,6 +129,7 @@ impl Board {
             changes: Signal::default(),
             stop: Signal::default(),
             ended: Signal::default(),
+            given_up: AtomicBool::new(false),
             pulses: (0..workers).map(|_| Pulse::default()).collect(),
             rests: (0..workers).map(|_| Rests::default()).collect(),
         }
@@ -177,7 +186,39 @@ impl Board {
     pub(super) fn gone(&self, tenure: Tenure) {
         self.change(|inner| {
             inner.tasks.remove(&tenure);
+            inner.ending.remove(&tenure);
         });
+    }
+
+    /// The ownership of a task ends by then.
+    pub(super) fn ends(&self, tenure: Tenure, by: Duration) {
+        let mut inner = self.lock();
+        if inner.tasks.contains_key(&tenure) {
+            inner.ending.insert(tenure, by);
+        }
+    }
+
+    /// Whether somebody else may have a task by now: nothing of it may be sent or committed any more.
+    pub(super) fn is_over(&self, tenure: Tenure, now: Duration) -> bool {
+        self.is_given_up() || self.lock().ending.get(&tenure).is_some_and(|by| *by <= now)
+    }
+
+    /// From here on nobody sends or commits anything.
+    pub(super) fn give_up(&self) {
+        self.given_up.store(true, Ordering::SeqCst);
+        // Wakes those who wait for the deadline of a stop.
+        self.stop.change(|_| ());
+    }
+
+    pub(super) fn is_given_up(&self) -> bool {
+        self.given_up.load(Ordering::SeqCst)
+    }
+
+    /// Whether no worker besides these has a task that may have something to commit.
+    pub(super) fn has_only(&self, workers: &[usize]) -> bool {
+        let anothers =
+            |phase: &TaskPhase| matches!(phase, TaskPhase::Running { worker } if !workers.contains(worker));
+        !self.lock().tasks.values().any(anothers)
     }
 
     pub(super) fn set_idle(&self, worker: usize, idle: bool) {
@@ -217,6 +258,7 @@ impl Board {
         self.change(|inner| {
             inner.life = Life::Ended;
             inner.tasks.clear();
+            inner.ending.clear();
         });
         self.ended.change(|ended| *ended = true);
     }

@@ -65,14 +65,14 @@ impl Supervisor {
         self.fail(error);
     }
 
-    /// Resolves once a stop was asked for and its deadline has passed.
+    /// Resolves once a stop was asked for and its deadline has passed, or all is given up.
     pub(super) fn overdue(&self) -> impl Future<Output = ()> + 'static {
         let (board, clock) = (self.board.clone(), self.clock.clone());
         async move {
             let mut known = None;
-            loop {
+            while !board.is_given_up() {
                 tokio::select! { biased;
-                    nearer = board.stop.find(|stop| (*stop != known).then_some(*stop)) => known = nearer,
+                    nearer = board.stop.find(|stop| (*stop != known || board.is_given_up()).then_some(*stop)) => known = nearer,
                     () = sleep_until(&*clock, known.map(|stop| stop.deadline)) => return,
                 }
             }

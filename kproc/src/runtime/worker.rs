@@ -115,7 +115,7 @@ impl Worker {
 
     /// Works until it is told to stop, or until nobody is left to tell it.
     pub(super) async fn run(mut self) -> Result<(), RunError> {
-        loop {
+        while !self.board.is_given_up() {
             for rested in std::mem::take(&mut self.rested) {
                 self.comes_to_rest(rested).await;
             }
@@ -144,6 +144,7 @@ impl Worker {
                 () = sleep_until(&*self.clock, wake_at) => self.wake(),
             }
         }
+        Ok(())
     }
 
     async fn obey(&mut self, order: WorkerOrder) -> Flow {
@@ -224,6 +225,7 @@ impl Worker {
                 return;
             }
         };
+        self.board.pulses[self.number].add(tenure, task.progress().clone());
         slot.task = Some(task);
         let rest = self.rests.add(tenure);
         let known = vec![Known::default(); slot.inputs.len()];
@@ -300,7 +302,11 @@ impl Worker {
         let (rest, clock) = (seat.rest.clone(), self.clock.clone());
         let (abort, registration) = AbortHandle::new_pair();
         seat.activation = Some(abort);
+        let (board, number) = (self.board.clone(), self.number);
         let away = async move {
+            // Whoever borrows a task keeps it for as long as they like.
+            let watched = !matches!(activity, Activity::Lend(_));
+            task.progress().at_work(watched);
             let result = match activity {
                 Activity::Start => task.start(&*clock).await.map(|()| Pause::Asked),
                 Activity::Run => task.run(&rest, budget, &*clock).await,
@@ -310,8 +316,10 @@ impl Worker {
                 }
                 Activity::Stop => task.stop(&*clock).await.map(|()| Pause::Asked),
             };
+            task.progress().at_work(false);
             (task, result)
         };
+        let away = async move { board.pulses[number].inside(tenure, away).await };
         self.running.push(Box::pin(async move {
             match Abortable::new(away, registration).await {
                 Ok((task, result)) => Rested {
@@ -348,6 +356,11 @@ impl Worker {
         };
         seat.uncommitted = seat.uncommitted.max(Uncommitted::Something);
         seat.started = started;
+        if self.board.is_over(tenure, self.clock.now()) {
+            // It has taken too long: somebody else may have its partition.
+            seat.fate = Fate::Void;
+            return;
+        }
         if let Some((processor, store)) = task.replaced_store() {
             seat.fate = Fate::Void;
             self.supervisor

@@ -8,6 +8,7 @@ mod rebalancing;
 mod restoring;
 mod starting;
 mod stopping;
+mod stuck;
 mod surroundings;
 mod threads;
 mod waiting;

@@ -7,7 +7,7 @@ use std::{
 };
 
 use crate::{
-    Partition, SystemClock, Table, TopicPartition,
+    Clock, Partition, SystemClock, Table, TopicPartition,
     cluster::{
         Cluster, Isolation, NewTopic,
         embedded::{EmbeddedCluster, EmbeddedOptions, RealDriver},
@@ -85,10 +85,16 @@ impl Real {
         .unwrap()
     }
 
-    fn last_values(&self, topic: &str) -> BTreeMap<String, i64> {
+    fn rows(&self, topic: &str) -> Vec<(String, Option<i64>)> {
         let mut reader = self.cluster.connect().reader(Isolation::ReadCommitted).unwrap();
         let places = (0..4).map(|partition| TopicPartition::new(topic, Partition::new(partition)));
-        let rows = places.flat_map(|place| block_on(read_all(&mut *reader, place)));
+        places
+            .flat_map(|place| block_on(read_all(&mut *reader, place)))
+            .collect()
+    }
+
+    fn last_values(&self, topic: &str) -> BTreeMap<String, i64> {
+        let rows = self.rows(topic).into_iter();
         rows.map(|(key, value)| (key, value.unwrap())).collect()
     }
 }
@@ -182,32 +188,64 @@ fn c10_a_handler_that_blocks_its_thread_for_ever_makes_the_instance_leave() {
     }
     let (release, blocked) = std::sync::mpsc::channel::<()>();
     let blocked = std::sync::Mutex::new(blocked);
+    let (back, came_back) = std::sync::mpsc::channel::<()>();
     let whim: Whim = Arc::new(move |record| {
         if record.partition == Partition::new(1) {
             // Until the end of the test.
             let _ = blocked.lock().unwrap().recv();
+            let _ = back.send(());
         }
         Ok(())
     });
+    let held = Arc::downgrade(&whim);
     let first = real.start_with("a", Some(whim), |settings| {
         settings.stuck_after = Duration::from_millis(200);
-        settings.stop_deadline = Duration::from_millis(200);
+        settings.session_timeout = Duration::from_secs(600);
     });
+    let begun = real.clock.now();
     let error = first.wait_blocking().unwrap_err();
-    assert!(matches!(error, RunError::Stuck { .. }), "{error}");
+    let took = real.clock.now().saturating_sub(begun);
+    assert!(
+        took < Duration::from_secs(5),
+        "it waited for the handler: {took:?}"
+    );
+    let RunError::Stuck { record, blocks, .. } = &error else {
+        panic!("{error}")
+    };
+    let at = TopicPartition::new("words", Partition::new(1));
+    assert_eq!(
+        (record, *blocks),
+        (&Some((at, crate::Offset::ZERO)), true),
+        "{error}"
+    );
     assert!(error.to_string().contains("0_1"), "{error}");
     assert_eq!(first.status().state, RunState::Failed);
 
-    // Somebody else has the partitions now, and does the record that was never finished.
+    // Somebody else has the partitions now, long before the session ends, and does the record that was never
+    // finished.
     let second = real.start_with("b", None, |_| {});
     block_on(second.drained()).unwrap();
+    let before = (real.rows("counts"), real.rows(CHANGELOG));
+    // The handler comes back: what it did is neither sent nor committed.
+    release.send(()).unwrap();
+    came_back.recv().unwrap();
+    let patience = real.clock.now() + Duration::from_secs(30);
+    while held.strong_count() > 0 {
+        assert!(real.clock.now() < patience, "the worker never ends");
+        std::thread::yield_now();
+    }
     second.shutdown(Duration::from_secs(10));
     assert_eq!(second.wait_blocking(), Ok(()));
-    assert_eq!(real.diary.offsets(1), [0, 1]);
+    let after = (real.rows("counts"), real.rows(CHANGELOG));
+    assert_eq!(before, after);
+    assert_eq!(
+        real.diary.offsets(1),
+        [0, 1, 0],
+        "once more by the first, for nothing"
+    );
     for partition in [0, 2, 3] {
         // What shared the worker could not be committed, and may have been done twice.
         let seen: BTreeSet<u64> = real.diary.offsets(partition).into_iter().collect();
         assert_eq!(seen, BTreeSet::from([0, 1]), "partition {partition}");
     }
-    drop(release);
 }
