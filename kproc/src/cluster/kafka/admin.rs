@@ -3,6 +3,7 @@
 use std::{sync::Arc, time::Duration};
 
 use super::{
+    answer::answer,
     consumer::committed_offset,
     error::{failed, kind_of},
     native::{
@@ -122,7 +123,7 @@ impl KafkaAdmin {
 
     /// A group; `None` if there is none of that name.
     async fn group(&self, name: &str) -> Result<Option<GroupInfo>> {
-        match describe_group(&self.client, name)?.await {
+        match answer(describe_group(&self.client, name)?, &*self.clock).await {
             Ok(group) => Ok(Some(group)),
             Err(error) if error.code == Code::RD_KAFKA_RESP_ERR_GROUP_ID_NOT_FOUND => Ok(None),
             Err(error) => Err(failed(format_args!("describing group `{name}`"), &error)),
@@ -260,13 +261,13 @@ impl Admin for KafkaAdmin {
         let call = group_offsets(&self.client, &group, None);
         Box::pin(async move {
             let what = || format!("offsets of group `{group}`");
-            let answer = match call?.await {
-                Ok(answer) => answer,
+            let found = match answer(call?, &*self.clock).await {
+                Ok(found) => found,
                 Err(error) if error.code == Code::RD_KAFKA_RESP_ERR_GROUP_ID_NOT_FOUND => Vec::new(),
                 Err(error) => return Err(failed(what(), &error)),
             };
             let mut offsets = Vec::new();
-            for entry in answer {
+            for entry in found {
                 if let Some(error) = &entry.error {
                     return Err(failed(format_args!("{} for {}", what(), entry.partition), error));
                 }
@@ -303,11 +304,19 @@ impl Admin for KafkaAdmin {
             let mut answers = Vec::new();
             if !set.is_empty() {
                 let call = alter_group_offsets(&self.client, &group, &PartitionList::of(set)?)?;
-                answers.extend(call.await.map_err(|error| failed(what(), &error))?);
+                answers.extend(
+                    answer(call, &*self.clock)
+                        .await
+                        .map_err(|error| failed(what(), &error))?,
+                );
             }
             if !deleted.is_empty() {
                 let call = delete_group_offsets(&self.client, &group, &PartitionList::of(deleted)?)?;
-                answers.extend(call.await.map_err(|error| failed(what(), &error))?);
+                answers.extend(
+                    answer(call, &*self.clock)
+                        .await
+                        .map_err(|error| failed(what(), &error))?,
+                );
             }
             match answers.into_iter().find(|entry| entry.error.is_some()) {
                 Some(entry) => {

@@ -8,6 +8,7 @@
 //! - `consumer`: membership of a group. A thread polls, and runs the rebalances; each partition has a queue.
 //! - `producer`: records and transactions. One thread for the calls that block, one for delivery reports.
 //! - `reader` and `admin`: questions are futures, and take no thread.
+//! - `answer`: how long answers are waited for.
 //! - `error`: what each code means. `log`: what librdkafka has to say, a few times at most.
 //!
 //! # What differs from the model in [`embedded`](super::embedded)
@@ -27,6 +28,7 @@
 //!   set the property `batch.size` to what the topic takes.
 
 mod admin;
+mod answer;
 mod client_thread;
 mod config;
 mod consumer;

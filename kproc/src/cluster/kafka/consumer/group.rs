@@ -2,12 +2,11 @@
 
 use std::{any::Any, collections::BTreeMap, sync::Arc, time::Duration};
 
-use futures_util::future::{Either, select};
-
 use super::{
     super::{
+        answer::answer,
         error::failed,
-        native::{Call, Client, Code, GroupOffset, NativeError, PartitionList, commit, group_offsets},
+        native::{Call, Client, GroupOffset, PartitionList, commit, group_offsets},
     },
     membership::Membership,
 };
@@ -22,9 +21,6 @@ const STABLE_WAIT: Duration = Duration::from_secs(5);
 
 /// How long it waits before it asks again.
 const STABLE_PAUSE: Duration = Duration::from_millis(20);
-
-/// How long a commit may take. librdkafka would wait for the brokers to come back.
-const COMMIT_TIMEOUT: Duration = Duration::from_secs(10);
 
 /// A group, as one of its members sees it.
 pub(in super::super) struct KafkaGroup {
@@ -54,7 +50,7 @@ impl Group for KafkaGroup {
             let deadline = clock.now() + STABLE_WAIT;
             let mut call = first?;
             loop {
-                let outcome = match call.await {
+                let outcome = match answer(call, &*clock).await {
                     Ok(found) => in_order(&name, &partitions, found),
                     Err(error) => Err(failed(
                         format_args!("committed offsets of group `{name}`"),
@@ -79,13 +75,10 @@ impl Group for KafkaGroup {
         });
         let (clock, name) = (self.clock.clone(), self.name.clone());
         Box::pin(async move {
-            let late = clock.sleep_until(clock.now() + COMMIT_TIMEOUT);
-            let outcome = match select(sent?, late).await {
-                Either::Left((outcome, _)) => outcome,
-                Either::Right(_) => Err(NativeError::of(Code::RD_KAFKA_RESP_ERR__TIMED_OUT)),
-            };
             let what = || format!("committing offsets of group `{name}`");
-            let entries = outcome.map_err(|error| failed(what(), &error))?;
+            let entries = answer(sent?, &*clock)
+                .await
+                .map_err(|error| failed(what(), &error))?;
             match entries.into_iter().find_map(|entry| entry.error) {
                 None => Ok(()),
                 Some(error) => Err(failed(what(), &error)),

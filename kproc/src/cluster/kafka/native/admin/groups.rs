@@ -38,7 +38,7 @@ pub(in crate::cluster::kafka) fn group_offsets(
 ) -> Result<Call<Vec<GroupOffset>>> {
     let group = text(group)?;
     let operation = sys::rd_kafka_admin_op_t::RD_KAFKA_ADMIN_OP_LISTCONSUMERGROUPOFFSETS;
-    let options = Options::new(client, operation);
+    let options = Options::of_coordinator(client, operation);
     let send = |queue: &Queue| {
         let places = places.map_or(null(), |places| places.ptr().cast_const());
         // SAFETY: all are alive for the call, which copies them.
@@ -69,7 +69,7 @@ pub(in crate::cluster::kafka) fn alter_group_offsets(
 ) -> Result<Call<Vec<GroupOffset>>> {
     let group = text(group)?;
     let operation = sys::rd_kafka_admin_op_t::RD_KAFKA_ADMIN_OP_ALTERCONSUMERGROUPOFFSETS;
-    let options = Options::new(client, operation);
+    let options = Options::of_coordinator(client, operation);
     let send = |queue: &Queue| {
         // SAFETY: all are alive for the call, which copies them.
         unsafe {
@@ -103,7 +103,7 @@ pub(in crate::cluster::kafka) fn delete_group_offsets(
 ) -> Result<Call<Vec<GroupOffset>>> {
     let group = text(group)?;
     let operation = sys::rd_kafka_admin_op_t::RD_KAFKA_ADMIN_OP_DELETECONSUMERGROUPOFFSETS;
-    let options = Options::new(client, operation);
+    let options = Options::of_coordinator(client, operation);
     let send = |queue: &Queue| {
         // SAFETY: all are alive for the call, which copies them.
         unsafe {
@@ -143,7 +143,7 @@ pub(in crate::cluster::kafka) fn describe_group(
 ) -> Result<Call<GroupInfo>> {
     let group = text(group)?;
     let operation = sys::rd_kafka_admin_op_t::RD_KAFKA_ADMIN_OP_DESCRIBECONSUMERGROUPS;
-    let options = Options::new(client, operation);
+    let options = Options::of_coordinator(client, operation);
     options.include_operations();
     let send = |queue: &Queue| {
         // SAFETY: all are alive for the call, which copies them.

@@ -23,6 +23,11 @@ use super::{Client, NativeError, error::Code};
 /// How long a broker may take to answer.
 const REQUEST_TIMEOUT: Duration = Duration::from_secs(10);
 
+/// As above, of requests to coordinators: the longest time there is. If such a request has timed out while there was no
+/// coordinator, librdkafka (2.12) uses what it has freed once there is one again: it ends the process by an
+/// assertion (`eonce->refcnt > 0`), or does worse. Who asks has a time-out of his own.
+const COORDINATOR_TIMEOUT: Duration = Duration::from_secs(3600);
+
 type Outcome<T> = Result<T, NativeError>;
 
 /// Options of one request.
@@ -30,13 +35,22 @@ struct Options(*mut sys::rd_kafka_AdminOptions_t);
 
 impl Options {
     fn new(client: &Client, operation: sys::rd_kafka_admin_op_t) -> Self {
+        Self::with(client, operation, REQUEST_TIMEOUT)
+    }
+
+    /// Of a request that goes to the coordinator of a group.
+    fn of_coordinator(client: &Client, operation: sys::rd_kafka_admin_op_t) -> Self {
+        Self::with(client, operation, COORDINATOR_TIMEOUT)
+    }
+
+    fn with(client: &Client, operation: sys::rd_kafka_admin_op_t, timeout: Duration) -> Self {
         let mut reason: [c_char; 128] = [0; 128];
         // SAFETY: the client is alive, and the text as long as we say. The time-out is one that is taken.
         unsafe {
             let options = sys::rd_kafka_AdminOptions_new(client.ptr(), operation);
             sys::rd_kafka_AdminOptions_set_request_timeout(
                 options,
-                REQUEST_TIMEOUT.as_millis() as i32,
+                timeout.as_millis() as i32,
                 reason.as_mut_ptr(),
                 reason.len(),
             );
