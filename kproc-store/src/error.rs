@@ -39,6 +39,19 @@ pub enum StoreError {
         /// The largest possible value, in bytes.
         limit: usize,
     },
+    /// The entry cannot be written to the store's changelog.
+    #[error(
+        "store `{store}`: the changelog takes keys and values of {limit} bytes together, and these have {length} when \
+         encoded: keep less under one key, or raise the changelog topic's setting `max.message.bytes`"
+    )]
+    ChangelogSize {
+        /// Name of the store.
+        store: String,
+        /// Length of the encoded key and value, in bytes.
+        length: usize,
+        /// What the changelog takes, in bytes.
+        limit: usize,
+    },
     /// A stored key or value is not what the store's types say.
     #[error("store `{store}`: {error}")]
     Decode {

@@ -123,6 +123,7 @@ mod handler;
 mod lag;
 mod message;
 pub mod outbox;
+mod partitioner;
 mod payload;
 mod policy;
 pub mod prelude;

@@ -6,7 +6,7 @@ use kproc_store::codec::{Codec, EncodeError};
 
 use crate::{
     Topic,
-    outbox::{Draft, Outbox, TopicId},
+    outbox::{Draft, Outbox, Refused, TopicId},
     payload::Payload,
     record::{Headers, Partition, Timestamp},
 };
@@ -33,6 +33,41 @@ pub enum SendError {
         topic: String,
         /// How many bytes may wait.
         limit: usize,
+    },
+    /// The topic takes no record so large.
+    #[error(
+        "cannot send to topic `{topic}`: the record ({}) takes {size} bytes, and the topic takes {limit} at most; what \
+         counts is its size alone in a batch, before compression. Send less, or raise the topic's setting \
+         `max.message.bytes`",
+        told(*key_hash)
+    )]
+    TooLarge {
+        /// The topic, by its name in the program.
+        topic: String,
+        /// The hash of its key, as Kafka's partitioner has it; `None`: the key is null.
+        key_hash: Option<u32>,
+        /// What the record takes.
+        size: usize,
+        /// What the topic takes.
+        limit: usize,
+    },
+    /// The topic does not have that partition.
+    #[error(
+        "cannot send to partition {partition} of topic `{topic}`: it has {partitions} partitions, numbered from 0"
+    )]
+    NoPartition {
+        /// The topic, by its name in the program.
+        topic: String,
+        /// The partition.
+        partition: Partition,
+        /// How many it has.
+        partitions: u32,
+    },
+    /// There is no such topic in the cluster.
+    #[error("cannot send to topic `{topic}`: the cluster has no topic of this name; make it")]
+    NoTopic {
+        /// The topic, by its name in the program.
+        topic: String,
     },
     /// The moment is one that a Kafka record cannot carry.
     #[error(
@@ -197,7 +232,9 @@ fn post(outbox: &mut Outbox, draft: Draft) -> Result<(), SendError> {
         return Err(timestamp_error(outbox, &draft));
     }
     let topic = draft.topic;
-    outbox.post(draft).map_err(|_| full_error(outbox, topic))
+    outbox
+        .post(draft)
+        .map_err(|refused| refused_error(outbox, topic, refused))
 }
 
 #[cold]
@@ -216,9 +253,34 @@ fn timestamp_error(outbox: &mut Outbox, draft: &Draft) -> SendError {
 }
 
 #[cold]
-fn full_error(outbox: &Outbox, topic: TopicId) -> SendError {
-    SendError::Full {
-        topic: outbox.name(topic).to_owned(),
-        limit: Outbox::MAX_BYTES,
+fn refused_error(outbox: &Outbox, topic: TopicId, refused: Refused) -> SendError {
+    let topic = outbox.name(topic).to_owned();
+    match refused {
+        Refused::Full => SendError::Full {
+            topic,
+            limit: Outbox::MAX_BYTES,
+        },
+        Refused::TooLarge { key, size, limit } => SendError::TooLarge {
+            topic,
+            key_hash: key,
+            size,
+            limit,
+        },
+        Refused::NoPartition {
+            partition,
+            partitions,
+        } => SendError::NoPartition {
+            topic,
+            partition,
+            partitions,
+        },
+        Refused::NoTopic => SendError::NoTopic { topic },
     }
+}
+
+fn told(hash: Option<u32>) -> String {
+    hash.map_or_else(
+        || "with a null key".to_owned(),
+        |hash| format!("key hash {hash:08x}"),
+    )
 }

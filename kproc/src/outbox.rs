@@ -1,15 +1,22 @@
 //! What a task has sent since it was last handed to the producer: one buffer of bytes, a mark per record.
 
 mod bindings;
+mod limits;
+mod size;
 mod topics;
 
 use std::{fmt, sync::Arc};
 
 use kproc_store::codec::{Codec, EncodeError};
 
-pub(crate) use self::bindings::Bindings;
 use self::topics::Topics;
+pub(crate) use self::{
+    bindings::Bindings,
+    limits::{Limit, Limits},
+    size::FRAMING,
+};
 use crate::{
+    partitioner::murmur2,
     record::{Headers, Partition, Timestamp, encode_header},
     topic::Topic,
 };
@@ -141,7 +148,11 @@ impl Outbox {
 
     /// The records that wait, in order.
     pub fn iter(&self) -> impl Iterator<Item = OutgoingRecord<'_>> {
-        self.rows.iter().map(|row| OutgoingRecord {
+        self.rows.iter().map(|row| self.record(row))
+    }
+
+    fn record(&self, row: &Row) -> OutgoingRecord<'_> {
+        OutgoingRecord {
             topic: self.topics.target(row.topic),
             topic_id: row.topic,
             partition: row.partition,
@@ -149,7 +160,7 @@ impl Outbox {
             key: self.slice(row.key),
             value: self.slice(row.value),
             headers: Headers::from_encoded(self.slice(row.headers).unwrap_or_default()),
-        })
+        }
     }
 
     /// Adds a record of bytes. The topic's name is that in the cluster.
@@ -167,7 +178,7 @@ impl Outbox {
             self.add_header(name, *value);
         }
         assert!(
-            self.post(draft).is_ok(),
+            self.append(&draft).is_ok(),
             "an outbox holds {} bytes at most",
             Self::MAX_BYTES
         );
@@ -180,12 +191,12 @@ impl Outbox {
         partition: Partition,
         key: &[u8],
         value: Option<&[u8]>,
-    ) -> Result<(), Full> {
+    ) -> Result<(), Refused> {
         let mut draft = self.draft(topic);
         draft.partition = Some(partition);
         draft.key = self.bytes_of(Some(key));
         draft.value = self.bytes_of(value);
-        self.post(draft)
+        self.append(&draft).map(drop)
     }
 
     /// The number of a topic that is no topic of the program: a changelog.
@@ -252,15 +263,29 @@ impl Outbox {
         self.bytes.extend_from_slice(headers.encoded());
     }
 
-    /// Completes a record: what was written since its value are its headers. Fails if the outbox is full, and
-    /// then drops it.
+    /// Completes a record: what was written since its value are its headers. Fails if the outbox is full, or the
+    /// topic is known not to take it, and then drops it.
     #[inline]
     #[expect(clippy::needless_pass_by_value, reason = "a draft is posted once")]
-    pub(crate) fn post(&mut self, draft: Draft) -> Result<(), Full> {
+    pub(crate) fn post(&mut self, draft: Draft) -> Result<(), Refused> {
+        let length = self.append(&draft)?;
+        if self.topics.may_refuse(draft.topic, draft.partition, length)
+            && let Some(refused) = self.rows.last().and_then(|row| self.refusal(row))
+        {
+            self.rows.pop();
+            self.scrap(&draft);
+            return Err(refused);
+        }
+        Ok(())
+    }
+
+    /// Completes a record, whatever its topic takes. Returns its length.
+    #[inline]
+    fn append(&mut self, draft: &Draft) -> Result<usize, Refused> {
         let end = self.bytes.len();
         if end > Self::MAX_BYTES {
-            self.scrap(&draft);
-            return Err(Full);
+            self.scrap(draft);
+            return Err(Refused::Full);
         }
         let start = draft.value.end.or(draft.key.end).unwrap_or(draft.begun);
         self.rows.push(Row {
@@ -274,7 +299,47 @@ impl Outbox {
                 length: (end - start) as u32,
             },
         });
-        Ok(())
+        Ok(end - draft.begun)
+    }
+
+    /// Why the topic of a record does not take it, as far as that is known.
+    #[cold]
+    fn refusal(&self, row: &Row) -> Option<Refused> {
+        let limit = self.topics.limit(row.topic)?;
+        if limit == Limit::NO_TOPIC {
+            return Some(Refused::NoTopic);
+        }
+        if let Some(partition) = row.partition
+            && partition.get() >= limit.partitions
+        {
+            let partitions = limit.partitions;
+            return Some(Refused::NoPartition {
+                partition,
+                partitions,
+            });
+        }
+        let record = self.record(row);
+        let size = record.size_in_batch();
+        (size > limit.bytes).then(|| Refused::TooLarge {
+            key: record.key.map(murmur2),
+            size,
+            limit: limit.bytes,
+        })
+    }
+
+    /// Takes note of what was learned of topics since it last did.
+    pub(crate) fn refresh(&mut self) {
+        self.topics.refresh();
+    }
+
+    /// The topics sent to of which it is not known what they take.
+    pub(crate) fn unknown_topics(&self) -> Vec<Arc<str>> {
+        self.topics.unknown()
+    }
+
+    /// Whether a record waits that its topic does not take, as is known now.
+    pub(crate) fn has_misfit(&self) -> bool {
+        self.rows.iter().any(|row| self.refusal(row).is_some())
     }
 
     /// Drops an unfinished record.
@@ -334,5 +399,19 @@ impl Written {
     }
 }
 
-/// The outbox holds [`Outbox::MAX_BYTES`].
-pub(crate) struct Full;
+/// Why a record is not taken.
+pub(crate) enum Refused {
+    /// The outbox holds [`Outbox::MAX_BYTES`].
+    Full,
+    /// The topic takes less.
+    TooLarge {
+        /// The key's hash; `None`: its key is null.
+        key: Option<u32>,
+        size: usize,
+        limit: usize,
+    },
+    /// The topic does not have that partition.
+    NoPartition { partition: Partition, partitions: u32 },
+    /// There is no such topic.
+    NoTopic,
+}

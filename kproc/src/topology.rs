@@ -113,6 +113,12 @@ impl Topology {
             .unwrap_or_else(|| Arc::from(name))
     }
 
+    /// The declared outputs, by their names in the cluster.
+    pub(crate) fn outputs(&self) -> impl Iterator<Item = Arc<str>> {
+        let outputs = self.processors.iter().flat_map(|processor| &processor.outputs);
+        outputs.map(|output| self.bound(&output.topic.name))
+    }
+
     /// The changelog topic of a processor's store.
     pub(crate) fn changelog(&self, processor: usize, store: usize) -> Arc<str> {
         let processor = &self.processors[processor];

@@ -32,6 +32,8 @@ pub struct Buffer {
     sorted: RefCell<Sorted>,
     marks: Arc<Marks>,
     failure: Option<StoreError>,
+    /// What the changelog takes, if that is known: key and value, in bytes.
+    most: Option<usize>,
     // Memory for encoding keys and values, used again and again by the typed stores.
     key_scratch: Cell<Vec<u8>>,
     value_scratch: Cell<Vec<u8>>,
@@ -58,6 +60,7 @@ impl Buffer {
             sorted: RefCell::default(),
             marks,
             failure: None,
+            most: None,
             key_scratch: Cell::default(),
             value_scratch: Cell::default(),
         }
@@ -81,11 +84,35 @@ impl Buffer {
         self.base.get(key)
     }
 
+    /// Keeps keys and values out that are longer together than this: what the changelog takes. It replaces
+    /// [`EnvironmentOptions::max_value_bytes`](crate::EnvironmentOptions::max_value_bytes).
+    pub fn limit_entries(&mut self, bytes: usize) {
+        self.most = Some(bytes);
+    }
+
+    #[inline]
+    fn check_entry(&self, key: usize, value: &[u8]) -> Result<(), StoreError> {
+        match self.most {
+            None => self.base.check_value(value),
+            Some(most) if key + value.len() <= most => Ok(()),
+            Some(most) => Err(self.entry_size(key + value.len(), most)),
+        }
+    }
+
+    #[cold]
+    fn entry_size(&self, length: usize, limit: usize) -> StoreError {
+        StoreError::ChangelogSize {
+            store: self.name().to_owned(),
+            length,
+            limit,
+        }
+    }
+
     /// Writes a value.
     #[inline]
     pub fn put(&mut self, key: &[u8], value: &[u8]) -> Result<(), StoreError> {
         self.base.check_key(key)?;
-        self.base.check_value(value)?;
+        self.check_entry(key.len(), value)?;
         let index = self.overlay.find_or_insert(key);
         self.write(index, Some(value));
         Ok(())
@@ -128,7 +155,7 @@ impl Buffer {
     #[inline]
     pub(crate) fn write_loaded(&mut self, slot: Loaded, value: Option<&[u8]>) -> Result<(), StoreError> {
         if let Some(value) = value {
-            self.base.check_value(value)?;
+            self.check_entry(self.overlay.key(slot.0).len(), value)?;
         }
         self.write(slot.0, value);
         Ok(())

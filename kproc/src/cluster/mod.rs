@@ -285,6 +285,8 @@ pub struct ProducerOptions {
     pub transactional_id: Option<String>,
     /// The broker aborts a transaction that is older than this.
     pub transaction_timeout: Option<Duration>,
+    /// No batch is larger, unless it is of one record: the least that any of its topics takes. `None`: it is not known.
+    pub max_batch: Option<usize>,
 }
 
 /// Places in partitions: for each, the place after the last record that was written there.

@@ -1,4 +1,4 @@
-//! What topics of the program are called in the cluster, and which of them were sent to.
+//! What topics of the program are called in the cluster, which of them were sent to, and what topics take.
 //!
 //! An output need not be declared, so what an application sends to is known only once it has: whoever then
 //! wants to show these records finds the text forms of their keys and values here.
@@ -8,6 +8,7 @@ use std::{
     sync::{Arc, Mutex, PoisonError},
 };
 
+use super::Limits;
 use crate::topic::AnyTopic;
 
 /// Shared by all outboxes of an application.
@@ -16,6 +17,7 @@ pub(crate) struct Bindings {
     /// Names in the cluster by names in the program, where they differ.
     names: BTreeMap<Arc<str>, Arc<str>>,
     sent: Mutex<BTreeMap<Arc<str>, AnyTopic>>,
+    limits: Limits,
 }
 
 impl Bindings {
@@ -23,7 +25,7 @@ impl Bindings {
     pub(crate) fn new(names: BTreeMap<Arc<str>, Arc<str>>) -> Self {
         Self {
             names,
-            sent: Mutex::default(),
+            ..Self::default()
         }
     }
 
@@ -40,6 +42,11 @@ impl Bindings {
     /// The topics that were sent to, by their names in the program.
     pub(crate) fn sent(&self) -> BTreeMap<Arc<str>, AnyTopic> {
         self.sent.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// What topics of the cluster take.
+    pub(crate) fn limits(&self) -> &Limits {
+        &self.limits
     }
 
     /// An outbox has met a topic for the first time.

@@ -4,8 +4,11 @@ use std::{collections::BTreeMap, sync::Arc};
 
 use kproc_store::codec::Codec;
 
-use super::{Bindings, TopicId};
-use crate::topic::{AnyTopic, Topic};
+use super::{Bindings, Limit, TopicId};
+use crate::{
+    record::Partition,
+    topic::{AnyTopic, Topic},
+};
 
 #[derive(Default)]
 pub(super) struct Topics {
@@ -16,6 +19,8 @@ pub(super) struct Topics {
     /// All that were sent to by a [`Topic`], by their name in the program.
     names: BTreeMap<Arc<str>, TopicId>,
     bindings: Arc<Bindings>,
+    /// Which version of the limits the entries have.
+    version: u32,
 }
 
 struct Entry {
@@ -23,6 +28,8 @@ struct Entry {
     target: Arc<str>,
     /// The topic as the program knows it; `None` if it is only known by its name in the cluster.
     topic: Option<AnyTopic>,
+    /// What it takes, if that is known.
+    limit: Option<Limit>,
 }
 
 impl Topics {
@@ -43,6 +50,41 @@ impl Topics {
     pub(super) fn name(&self, topic: TopicId) -> &str {
         let entry = &self.list[topic.0 as usize];
         entry.topic.as_ref().map_or(&entry.target, |topic| &topic.name)
+    }
+
+    /// Whether a record of so many bytes (in an outbox) must be looked at closely.
+    #[inline]
+    pub(super) fn may_refuse(&self, topic: TopicId, partition: Option<Partition>, bytes: usize) -> bool {
+        let Some(limit) = self.list[topic.0 as usize].limit else {
+            return false;
+        };
+        // Kafka's framing takes at most as much as the record takes here, and a little.
+        bytes >= (limit.bytes / 2).saturating_sub(128)
+            || partition.map_or(0, Partition::get) >= limit.partitions
+    }
+
+    /// What it takes, if that is known.
+    pub(super) fn limit(&self, topic: TopicId) -> Option<Limit> {
+        self.list[topic.0 as usize].limit
+    }
+
+    /// Takes note of what was learned.
+    #[inline]
+    pub(super) fn refresh(&mut self) {
+        let limits = self.bindings.limits();
+        let version = limits.version();
+        if self.version != version {
+            self.version = version;
+            for entry in &mut self.list {
+                entry.limit = limits.get(&entry.target);
+            }
+        }
+    }
+
+    /// The topics of which nothing is known.
+    pub(super) fn unknown(&self) -> Vec<Arc<str>> {
+        let unknown = self.list.iter().filter(|entry| entry.limit.is_none());
+        unknown.map(|entry| entry.target.clone()).collect()
     }
 
     /// The number of a topic of the program.
@@ -82,7 +124,8 @@ impl Topics {
     }
 
     fn add(&mut self, target: Arc<str>, topic: Option<AnyTopic>) -> TopicId {
-        self.list.push(Entry { target, topic });
+        let limit = self.bindings.limits().get(&target);
+        self.list.push(Entry { target, topic, limit });
         TopicId(self.list.len() as u32 - 1)
     }
 }

@@ -7,6 +7,7 @@ use tokio::sync::Mutex;
 
 use super::{
     error::{BEGIN_ANEW, RunError},
+    learn::learn,
     patience::retried,
     plan::Plan,
 };
@@ -41,6 +42,8 @@ pub(super) async fn check(
     let changelogs = changelogs(plan);
     let mut names: Vec<Arc<str>> = check.inputs().map(|(_, topic)| topic).collect();
     names.extend(changelogs.iter().map(|needed| needed.topic.clone()));
+    // What they take is worth knowing; they need not be there yet.
+    names.extend(plan.topology.outputs());
     names.sort();
     names.dedup();
     check.found = describe(plan, &mut *admin, clock, &names).await?;
@@ -110,11 +113,14 @@ async fn describe(
         admin.lock().await.describe(names.to_vec()).await
     });
     match described.await {
-        Ok(found) => Ok(found
-            .into_iter()
-            .flatten()
-            .map(|topic| (topic.name.clone(), topic))
-            .collect()),
+        Ok(found) => {
+            learn(plan.topology.bindings.limits(), found.iter().flatten());
+            Ok(found
+                .into_iter()
+                .flatten()
+                .map(|topic| (topic.name.clone(), topic))
+                .collect())
+        }
         Err(error) => Err(RunError::cluster(
             "cannot ask for the description of topics",
             &error,

@@ -45,13 +45,16 @@ impl Worker {
     /// Commits these tasks, which are at rest, by the deadline.
     pub(super) async fn commit(&mut self, tasks: &[Tenure], deadline: Option<Duration>) {
         if let Err(fault) = self.try_commit(tasks, deadline).await {
-            self.commit_fails(tasks, fault);
+            self.commit_fails(tasks, fault).await;
         }
     }
 
     async fn try_commit(&mut self, tasks: &[Tenure], deadline: Option<Duration>) -> Result<(), Fault> {
         let mut prepared = Vec::new();
         for tenure in tasks {
+            if !self.may_produce(*tenure).await? {
+                continue;
+            }
             let Some(seat) = self.seats.get_mut(tenure) else {
                 continue;
             };

@@ -2,7 +2,7 @@
 //! which brings its state and its positions to what the cluster says was committed. The worker that gets it
 //! then builds its processors anew.
 
-use std::time::Duration;
+use std::{collections::BTreeSet, time::Duration};
 
 use super::{
     error::RunError,
@@ -11,7 +11,10 @@ use super::{
     slot::Tenure,
     worker::{Worker, new_producer},
 };
-use crate::cluster::ClusterError;
+use crate::{
+    TaskId,
+    cluster::{ClusterError, ClusterErrorKind},
+};
 
 /// Why a commit did not come about.
 pub(super) enum Fault {
@@ -30,9 +33,9 @@ const LONGEST_WAIT: Duration = Duration::from_secs(10);
 
 impl Worker {
     /// A commit of these tasks has failed.
-    pub(super) fn commit_fails(&mut self, tasks: &[Tenure], fault: Fault) {
+    pub(super) async fn commit_fails(&mut self, tasks: &[Tenure], fault: Fault) {
         match fault {
-            Fault::Production(error) => self.production_fails(tasks, &error),
+            Fault::Production(error) => self.production_fails(tasks, &error).await,
             Fault::Offsets(error) => {
                 self.supervisor
                     .fail(RunError::cluster("cannot commit offsets", &error));
@@ -48,17 +51,21 @@ impl Worker {
     }
 
     /// Records could not be written. It is not known whose: all that have sent any fall back.
-    pub(super) fn production_fails(&mut self, tasks: &[Tenure], error: &ClusterError) {
+    pub(super) async fn production_fails(&mut self, tasks: &[Tenure], error: &ClusterError) {
+        let refused = matches!(
+            error.kind,
+            ClusterErrorKind::RecordTooLarge | ClusterErrorKind::UnknownTopic
+        );
+        // With what is known now, the record fails in its handler when the task comes to it again.
+        let learned = refused && self.learn_again(tasks).await;
         self.renew_producer();
-        if !error.kind.is_transient() {
-            self.supervisor
-                .fail(RunError::cluster("cannot write what the application sent", error));
-            let sent: Vec<Tenure> = self
-                .seats
-                .iter()
-                .filter(|(_, seat)| seat.sent)
-                .map(|(tenure, _)| *tenure)
-                .collect();
+        if !learned && !error.kind.is_transient() {
+            let sent = self.sent();
+            let what = format!(
+                "cannot write what {} sent",
+                self.senders(sent.iter().chain(tasks))
+            );
+            self.supervisor.fail(RunError::cluster(what, error));
             self.void(&sent);
             self.void(tasks);
             return;
@@ -82,8 +89,21 @@ impl Worker {
         }
     }
 
-    fn renew_producer(&mut self) {
-        match new_producer(&*self.cluster) {
+    /// Which tasks these are, for a person.
+    fn senders<'t>(&self, tasks: impl Iterator<Item = &'t Tenure>) -> String {
+        let topology = &self.plan.topology;
+        let tasks: BTreeSet<TaskId> = tasks.map(|tenure| tenure.task).collect();
+        let one = |task: &TaskId| {
+            let processors = topology.groups[task.group].processors.iter();
+            let names = processors.map(|processor| format!("`{}`", topology.processors[*processor].name));
+            format!("task {task} ({})", names.collect::<Vec<_>>().join(", "))
+        };
+        tasks.iter().map(one).collect::<Vec<_>>().join(", ")
+    }
+
+    pub(super) fn renew_producer(&mut self) {
+        self.max_batch = self.plan.topology.bindings.limits().smallest();
+        match new_producer(&*self.cluster, self.max_batch) {
             Ok(producer) => self.producer = producer,
             Err(error) => self.supervisor.fail(error),
         }

@@ -28,6 +28,7 @@ mod error;
 mod fall_back;
 mod gather;
 mod intake;
+mod learn;
 mod lend;
 mod order;
 mod owner;

@@ -36,6 +36,7 @@ use crate::{
     cluster::{Cluster, Group, Producer, ProducerOptions},
     engine::{Attached, Failure, Next, Pause, Task},
     error::panic_message,
+    outbox::FRAMING,
     topology::Topology,
 };
 
@@ -66,6 +67,8 @@ pub(super) struct Worker {
     pub(super) rests: Rests,
     pub(super) restorer: UnboundedSender<RestorerOrder>,
     pub(super) producer: Box<dyn Producer>,
+    /// The largest batch that the producer makes, if it is bound.
+    pub(super) max_batch: Option<usize>,
     // Tasks before their seats: a task must be dropped before its environments are.
     pub(super) running: FuturesUnordered<BoxFuture<'static, Rested>>,
     /// Came to rest while the worker was busy with a verb.
@@ -92,7 +95,8 @@ impl Worker {
             rests,
             restorer,
         } = seed;
-        let producer = new_producer(&*cluster)?;
+        let max_batch = plan.topology.bindings.limits().smallest();
+        let producer = new_producer(&*cluster, max_batch)?;
         Ok(Self {
             number,
             plan,
@@ -106,6 +110,7 @@ impl Worker {
             rests,
             restorer,
             producer,
+            max_batch,
             seats: BTreeMap::new(),
             running: FuturesUnordered::new(),
             rested: Vec::new(),
@@ -264,7 +269,7 @@ impl Worker {
         for kept in &slot.kept {
             let processor = kept.processor;
             for store in 0..self.plan.topology.processors[processor].stores.len() {
-                let buffer = kept.environment.buffer(store, task.marks()).map_err(|error| {
+                let mut buffer = kept.environment.buffer(store, task.marks()).map_err(|error| {
                     let name = self.plan.topology.processors[processor].name.to_string();
                     RunError::State {
                         task: id.to_string(),
@@ -272,6 +277,15 @@ impl Worker {
                         reason: error.to_string(),
                     }
                 })?;
+                let topology = &self.plan.topology;
+                if topology.processors[processor].stores[store].1.changelog
+                    && let Some(limit) = topology
+                        .bindings
+                        .limits()
+                        .get(&topology.changelog(processor, store))
+                {
+                    buffer.limit_entries(limit.bytes.saturating_sub(FRAMING));
+                }
                 task.attach(Attached {
                     processor,
                     store,
@@ -296,6 +310,7 @@ impl Worker {
         let Some(mut task) = seat.slot.task.take() else {
             return;
         };
+        task.outbox().refresh();
         seat.unfinished = false;
         seat.wake_at = None;
         let started = seat.started || matches!(activity, Activity::Start);
@@ -430,6 +445,17 @@ impl Worker {
         if matches!(seat.fate, Fate::FallsBack | Fate::Void) || task.outbox().is_empty() {
             return;
         }
+        match self.may_produce(tenure).await {
+            Ok(true) => {}
+            Ok(false) => return,
+            Err(fault) => return self.commit_fails(&[tenure], fault).await,
+        }
+        let Some(seat) = self.seats.get_mut(&tenure) else {
+            return;
+        };
+        let Some(task) = seat.slot.task.as_mut() else {
+            return;
+        };
         seat.sent = true;
         let send = self.producer.send(task.outbox());
         let sent = beside(
@@ -442,8 +468,8 @@ impl Worker {
         );
         match sent.await {
             Some(Ok(())) => {}
-            Some(Err(error)) => self.production_fails(&[tenure], &error),
-            None => self.commit_fails(&[tenure], Fault::Interrupted),
+            Some(Err(error)) => self.production_fails(&[tenure], &error).await,
+            None => self.commit_fails(&[tenure], Fault::Interrupted).await,
         }
     }
 
@@ -500,8 +526,15 @@ fn replaced(topology: &Topology, tenure: Tenure, processor: usize, store: usize)
     }
 }
 
-pub(super) fn new_producer(cluster: &dyn Cluster) -> Result<Box<dyn Producer>, RunError> {
+pub(super) fn new_producer(
+    cluster: &dyn Cluster,
+    max_batch: Option<usize>,
+) -> Result<Box<dyn Producer>, RunError> {
+    let options = ProducerOptions {
+        max_batch,
+        ..ProducerOptions::default()
+    };
     cluster
-        .producer(ProducerOptions::default())
+        .producer(options)
         .map_err(|error| RunError::cluster("cannot make a producer", &error))
 }

@@ -21,6 +21,7 @@ async fn producer_with(world: &World, id: &Arc<str>, timeout: Option<Duration>) 
     let options = ProducerOptions {
         transactional_id,
         transaction_timeout: timeout,
+        ..ProducerOptions::default()
     };
     let mut producer = world.connect().producer(options).unwrap();
     world.within(producer.init()).await.unwrap();

@@ -55,7 +55,6 @@ mod link;
 mod log;
 mod mailbox;
 mod member;
-mod partitioner;
 mod pieces;
 mod producer;
 mod queue;

@@ -5,11 +5,12 @@ use std::{collections::BTreeMap, sync::Arc};
 
 use uuid::Uuid;
 
-use super::{partitioner::partition_of, topics::unknown};
+use super::topics::unknown;
 use crate::{
     batch::{Segment, SegmentRow},
     cluster::{ClusterError, ClusterErrorKind, Result},
     outbox::{Outbox, OutgoingRecord},
+    partitioner::partition_of,
     record::{Offset, Partition, Timestamp, TopicPartition},
 };
 
@@ -151,7 +152,7 @@ impl Parts {
 
     fn check(&self, record: &OutgoingRecord<'_>) -> Result<()> {
         let (topic, most) = (&self.name, self.target.max_message_bytes);
-        let size = size_in_batch(record);
+        let size = record.size_in_batch();
         if size > most {
             let message = format_args!(
                 "a record for topic `{topic}` takes {size} bytes, and the topic takes {most} at most: \
@@ -212,72 +213,4 @@ fn copy(record: &OutgoingRecord<'_>, stamp: Option<Timestamp>, segment: &mut Seg
         value: record.value.map(&mut append),
         headers: append(record.headers.encoded()),
     });
-}
-
-/// What a record takes alone in a batch of Kafka's format (version 2), which is what a broker compares with
-/// `max.message.bytes`.
-fn size_in_batch(record: &OutgoingRecord<'_>) -> usize {
-    const BATCH_HEADER: usize = 61;
-    /// Attributes, timestamp delta, offset delta.
-    const FIXED: usize = 3;
-    let block = |block: Option<&[u8]>| block.map_or(1, |block| varint(block.len()) + block.len());
-    let headers: usize = record
-        .headers
-        .iter()
-        .map(|(name, value)| varint(name.len()) + name.len() + block(value))
-        .sum();
-    let count = if record.headers.is_empty() {
-        0
-    } else {
-        record.headers.iter().count()
-    };
-    let body = FIXED + block(record.key) + block(record.value) + varint(count) + headers;
-    BATCH_HEADER + varint(body) + body
-}
-
-/// The length of a zigzag varint of this number.
-fn varint(number: usize) -> usize {
-    let bits = usize::BITS - (number << 1).leading_zeros();
-    (bits.div_ceil(7) as usize).max(1)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::outbox::RawRecord;
-
-    #[test]
-    fn b19_the_size_of_a_record_is_that_of_kafkas_format() {
-        let size = |record: RawRecord<'_>| {
-            let mut outbox = Outbox::default();
-            outbox.push_raw(&Arc::from("t"), &record);
-            size_in_batch(&outbox.iter().next().unwrap())
-        };
-        // Length, 3 fixed bytes, null key, null value, no headers.
-        assert_eq!(size(RawRecord::default()), 61 + 1 + 3 + 1 + 1 + 1);
-        let key: &[u8] = b"k";
-        assert_eq!(
-            size(RawRecord {
-                key: Some(key),
-                ..RawRecord::default()
-            }),
-            61 + 1 + 3 + 2 + 1 + 1
-        );
-        let value = vec![0; 64];
-        assert_eq!(
-            size(RawRecord {
-                value: Some(&value),
-                ..RawRecord::default()
-            }),
-            61 + 2 + 3 + 1 + 66 + 1
-        );
-        let headers: &[(&[u8], Option<&[u8]>)] = &[(b"a", None), (b"b", Some(b""))];
-        assert_eq!(
-            size(RawRecord {
-                headers,
-                ..RawRecord::default()
-            }),
-            61 + 1 + 3 + 1 + 1 + 1 + 3 + 3
-        );
-    }
 }

@@ -241,12 +241,26 @@ impl Config {
         self.build(CONSUMER, &own)
     }
 
+    /// How large batches become: the user's choice, or librdkafka's.
+    fn batch_size(&self) -> usize {
+        let user = self.user.get("batch.size").and_then(|size| size.parse().ok());
+        user.unwrap_or(1_000_000)
+    }
+
     /// A producer.
     pub(super) fn producer(&self, options: &ProducerOptions) -> Built {
         let timeout = millis(options.transaction_timeout.unwrap_or(TRANSACTION_TIMEOUT));
         let mut own = vec![("enable.idempotence", "true"), ("partitioner", "murmur2_random")];
         if let Some(id) = &options.transactional_id {
             own.extend([("transactional.id", &**id), ("transaction.timeout.ms", &*timeout)]);
+        }
+        // librdkafka does not part a batch that was refused for its size.
+        let batch = options.max_batch.map(|most| most.clamp(1, i32::MAX as usize));
+        let bound = batch
+            .filter(|most| self.batch_size() > *most)
+            .map(|most| most.to_string());
+        if let Some(bound) = &bound {
+            own.push(("batch.size", bound));
         }
         self.build(PRODUCER, &own)
     }

@@ -24,8 +24,8 @@
 //!   offset that the log does not have cannot be used any more.
 //! - A commit that is on its way when its revocation's deadline passes may still be taken.
 //! - Dropping a member ends its heartbeats once its queues and batches are dropped, too.
-//! - Several records for a topic whose `max.message.bytes` is small can make one batch that is too large for it: then
-//!   set the property `batch.size` to what the topic takes.
+//! - Several records for a topic whose `max.message.bytes` is small can make one batch that is too large for it,
+//!   unless [`ProducerOptions::max_batch`] is no larger.
 
 mod admin;
 mod answer;

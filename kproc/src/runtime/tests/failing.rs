@@ -173,7 +173,7 @@ fn an_output_that_the_cluster_refuses_stops_the_application_and_commits_nothing_
     let instance = world.start("a");
     let error = world.wait(&instance).unwrap_err().to_string();
     assert!(
-        error.contains("cannot write what the application sent") && error.contains("counts"),
+        error.contains("record words[0] offset 0") && error.contains("topic `counts`"),
         "{error}"
     );
     assert_eq!(world.diary.offsets(0), [0]);

@@ -4,6 +4,7 @@ mod draining;
 mod failing;
 mod histories;
 mod kit;
+mod producing;
 mod rebalancing;
 mod restoring;
 mod starting;

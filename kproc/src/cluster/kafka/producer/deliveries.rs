@@ -97,7 +97,8 @@ impl Deliveries {
                         let error = NativeError::of(code);
                         if heard.failure.is_none() {
                             let (topic, size) = (delivery.topic_name(), delivery.size());
-                            heard.failure = Some(not_written(&topic, size, &error));
+                            let place = format_args!("{topic}[{}]", delivery.partition);
+                            heard.failure = Some(not_written(place, size, &error));
                         }
                     }
                 });
@@ -162,9 +163,9 @@ impl Deliveries {
 
 /// A record was not written.
 #[cold]
-pub(super) fn not_written(topic: &str, size: usize, error: &NativeError) -> ClusterError {
+pub(super) fn not_written(topic: impl std::fmt::Display, size: usize, error: &NativeError) -> ClusterError {
     let error = failed(
-        format_args!("a record of {size} bytes for topic `{topic}` was not written"),
+        format_args!("a record of {size} bytes (key and value) for {topic} was not written"),
         error,
     );
     match error.kind {

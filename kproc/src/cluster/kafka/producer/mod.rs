@@ -140,7 +140,7 @@ impl KafkaProducer {
         let size = record.key.map_or(0, <[u8]>::len) + record.value.map_or(0, <[u8]>::len);
         match &self.steps {
             Some(steps) if error.fatal => failed_step(&steps.id, "a record", error),
-            _ => deliveries::not_written(record.topic, size, error),
+            _ => deliveries::not_written(format_args!("topic `{}`", record.topic), size, error),
         }
     }
 

@@ -3,12 +3,12 @@
 use crate::record::Partition;
 
 /// The partition of a key. An empty key is a key like any other.
-pub(super) fn partition_of(key: &[u8], partitions: u32) -> Partition {
+pub(crate) fn partition_of(key: &[u8], partitions: u32) -> Partition {
     Partition::new((murmur2(key) & 0x7fff_ffff) % partitions)
 }
 
 /// 32-bit `MurmurHash2` with the seed that Kafka uses.
-fn murmur2(data: &[u8]) -> u32 {
+pub(crate) fn murmur2(data: &[u8]) -> u32 {
     const SEED: u32 = 0x9747_b28c;
     const M: u32 = 0x5bd1_e995;
     const R: u32 = 24;
