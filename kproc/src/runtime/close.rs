@@ -5,8 +5,6 @@
 
 use std::time::Duration;
 
-use futures_util::StreamExt;
-
 use super::{
     order::RestorerOrder,
     seat::{Activity, Fate, Seat},
@@ -23,7 +21,7 @@ impl Worker {
             }
         }
         loop {
-            for rested in std::mem::take(&mut self.rested) {
+            for rested in self.away.take_rested() {
                 self.comes_to_rest(rested).await;
             }
             let away = |tenure: &&Tenure| self.seats.get(tenure).is_some_and(|seat| !seat.at_rest());
@@ -31,7 +29,7 @@ impl Worker {
                 return;
             }
             tokio::select! { biased;
-                Some(rested) = self.running.next(), if !self.running.is_empty() => self.rested.push(rested),
+                () = self.away.rest() => {}
                 () = self.clock.sleep_until(deadline) => {
                     for tenure in tasks {
                         self.drop_activation(*tenure);

@@ -1,24 +1,24 @@
-//! A commit, at least once: changelogs and outputs are written and flushed, then the input offsets are
-//! committed, then the state with the positions it corresponds to.
+//! A commit. At least once: changelogs and outputs are written and flushed, then the input offsets are committed,
+//! then the state with the positions it corresponds to. Exactly once: all that goes into the cluster is one
+//! transaction, and then the state follows.
 //!
 //! In this order a crash at any point leaves the state at or behind a point that the cluster has. Tasks commit
-//! when they rest; one whose handler waits is left out, and commits when it comes to rest.
+//! when they rest; one whose handler waits is left out, and commits when it comes to rest. So that it can be left
+//! out of a transaction, too, tasks keep what they send until they commit, if there are transactions.
 
-use std::{collections::BTreeMap, future::Future, pin::pin, time::Duration};
+use std::{collections::BTreeMap, time::Duration};
 
-use futures_util::{StreamExt, stream::FuturesUnordered};
 use kproc_store::{Buffer, CommitPoint, InputPosition};
 
 use super::{
     error::RunError,
     fall_back::Fault,
-    seat::{Fate, Rested, Uncommitted},
+    seat::{Fate, Seat, Uncommitted},
     slot::{Input, Slot, Tenure},
-    supervisor::sleep_until,
     worker::Worker,
 };
 use crate::{
-    clock::{BoxFuture, Clock},
+    clock::Clock,
     cluster::{ClusterErrorKind, CommittedOffset, OffsetCommit, Positions},
     engine::{Attached, Task, TaskCommit, stream_time},
     record::{Offset, TopicPartition},
@@ -45,71 +45,35 @@ impl Worker {
     /// Commits these tasks, which are at rest, by the deadline.
     pub(super) async fn commit(&mut self, tasks: &[Tenure], deadline: Option<Duration>) {
         if let Err(fault) = self.try_commit(tasks, deadline).await {
-            self.commit_fails(tasks, fault).await;
+            self.commit_fails(tasks, fault, deadline).await;
         }
     }
 
     async fn try_commit(&mut self, tasks: &[Tenure], deadline: Option<Duration>) -> Result<(), Fault> {
-        let mut prepared = Vec::new();
-        for tenure in tasks {
-            if !self.may_produce(*tenure).await? {
-                continue;
-            }
-            let Some(seat) = self.seats.get_mut(tenure) else {
-                continue;
-            };
-            let Some(task) = seat.slot.task.as_mut() else {
-                continue;
-            };
-            seat.uncommitted = Uncommitted::Nothing;
-            let commit = task.prepare_commit();
-            let passed = passed(task, &seat.slot.inputs, commit.as_ref());
-            if !task.outbox().is_empty() {
-                seat.sent = true;
-                // Unlike the verbs below, it is soon done: it waits for room in the producer's queue at most.
-                let sent = self.producer.send(task.outbox());
-                let sent = beside(
-                    &mut self.running,
-                    &mut self.rested,
-                    sent,
-                    self.supervisor.overdue(),
-                    deadline,
-                    &*self.clock,
-                );
-                sent.await.ok_or(Fault::Interrupted)?.map_err(Fault::Production)?;
-            }
-            if commit.is_some() || !passed.is_empty() {
-                let mut commit = commit.unwrap_or_else(|| task.unchanged());
-                commit
-                    .inputs
-                    .retain(|(number, _)| passed.iter().all(|(other, _)| other != number));
-                commit.inputs.extend(passed);
-                prepared.push((*tenure, commit));
-            }
-        }
-        if prepared.is_empty()
-            && !tasks
-                .iter()
-                .any(|tenure| self.seats.get(tenure).is_some_and(|seat| seat.sent))
-        {
+        let mut prepared = self.prepare(tasks, deadline).await?;
+        let has_sent = |tenure| self.seats.get(tenure).is_some_and(|seat: &Seat| seat.sent);
+        let sent = tasks.iter().any(has_sent);
+        if prepared.is_empty() && !sent {
             return Ok(());
         }
-        let flushed = self.producer.flush();
-        let flushed = beside(
-            &mut self.running,
-            &mut self.rested,
-            flushed,
-            self.supervisor.overdue(),
-            deadline,
-            &*self.clock,
-        );
-        let positions = flushed
-            .await
-            .ok_or(Fault::Interrupted)?
-            .map_err(Fault::Production)?;
+        let (positions, committed) = if !self.outlet.is_transactional() {
+            let flushed = self.away.beside(self.outlet.flush(), deadline).await;
+            let positions = flushed.ok_or(Fault::Interrupted)?.map_err(Fault::Production)?;
+            (positions, self.commit_offsets(&mut prepared, deadline).await)
+        } else if sent {
+            let offsets = self.all_offsets(&prepared);
+            let commit = self.outlet.commit(self.group.clone(), offsets);
+            let committed = self.away.beside(commit, deadline).await;
+            let positions = committed.ok_or(Fault::Interrupted)?.map_err(Fault::Transaction)?;
+            (positions, Ok(()))
+        } else {
+            // Without records no transaction is begun; offsets that have passed over something go on nevertheless.
+            (
+                Positions::new(),
+                self.commit_offsets(&mut prepared, deadline).await,
+            )
+        };
         self.seats.values_mut().for_each(|seat| seat.sent = false);
-
-        let committed = self.commit_offsets(&mut prepared, deadline).await;
         // Also those that were refused count as dealt with; what was accepted goes on to the disk.
         self.clock
             .point("between the offsets' commit and the state's")
@@ -127,17 +91,53 @@ impl Worker {
         committed
     }
 
+    /// Hands what these tasks have sent, and what has changed in their stores, to the producer. Says what is to be
+    /// committed with it.
+    async fn prepare(
+        &mut self,
+        tasks: &[Tenure],
+        deadline: Option<Duration>,
+    ) -> Result<Vec<(Tenure, TaskCommit)>, Fault> {
+        // Of all of them, before anything is handed over: what is learned may send some back.
+        for tenure in tasks {
+            self.may_produce(*tenure).await?;
+        }
+        let mut prepared = Vec::new();
+        for tenure in tasks {
+            let Some(seat) = self.seats.get_mut(tenure).filter(|seat| seat.committable()) else {
+                continue;
+            };
+            let Some(task) = seat.slot.task.as_mut() else {
+                continue;
+            };
+            seat.uncommitted = Uncommitted::Nothing;
+            let commit = task.prepare_commit();
+            let passed = passed(task, &seat.slot.inputs, commit.as_ref());
+            if !task.outbox().is_empty() {
+                seat.sent = true;
+                // Unlike the verbs of a commit, it is soon done: it waits for room in the producer's queue at most.
+                let sent = self.away.beside(self.outlet.send(task.outbox()), deadline).await;
+                sent.ok_or(Fault::Interrupted)?.map_err(Fault::Production)?;
+            }
+            if commit.is_some() || !passed.is_empty() {
+                let mut commit = commit.unwrap_or_else(|| task.unchanged());
+                commit
+                    .inputs
+                    .retain(|(number, _)| passed.iter().all(|(other, _)| other != number));
+                commit.inputs.extend(passed);
+                prepared.push((*tenure, commit));
+            }
+        }
+        Ok(prepared)
+    }
+
     /// Commits the offsets. Afterwards only what was accepted is left in `prepared`.
     async fn commit_offsets(
         &mut self,
         prepared: &mut Vec<(Tenure, TaskCommit)>,
         deadline: Option<Duration>,
     ) -> Result<(), Fault> {
-        let all: Vec<OffsetCommit> = prepared
-            .iter()
-            .flat_map(|(tenure, commit)| self.offsets(*tenure, commit))
-            .collect();
-        match self.commit_until(all, deadline).await {
+        match self.commit_until(self.all_offsets(prepared), deadline).await {
             Err(Fault::Offsets(error)) if error.kind == ClusterErrorKind::OwnershipLost => {}
             Err(fault) => {
                 prepared.clear();
@@ -166,6 +166,13 @@ impl Worker {
             self.disowned(tenure);
         }
         result
+    }
+
+    fn all_offsets(&self, prepared: &[(Tenure, TaskCommit)]) -> Vec<OffsetCommit> {
+        prepared
+            .iter()
+            .flat_map(|(tenure, commit)| self.offsets(*tenure, commit))
+            .collect()
     }
 
     fn offsets(&self, tenure: Tenure, commit: &TaskCommit) -> Vec<OffsetCommit> {
@@ -200,15 +207,8 @@ impl Worker {
         let patience = self.clock.now() + self.plan.settings.patience;
         loop {
             let verb = self.group.commit(offsets.clone());
-            let result = beside(
-                &mut self.running,
-                &mut self.rested,
-                verb,
-                self.supervisor.overdue(),
-                deadline,
-                &*self.clock,
-            );
-            match result.await.ok_or(Fault::Interrupted)? {
+            let result = self.away.beside(verb, deadline).await;
+            match result.ok_or(Fault::Interrupted)? {
                 Ok(()) => return Ok(()),
                 Err(error) if error.kind.is_transient() && self.clock.now() < patience => {
                     let places: Vec<String> = offsets
@@ -217,15 +217,8 @@ impl Worker {
                         .collect();
                     tracing::warn!(%error, offsets = places.join(", "), "offsets could not be committed; trying again");
                     let pause = self.clock.sleep_until(self.clock.now() + wait);
-                    let pause = beside(
-                        &mut self.running,
-                        &mut self.rested,
-                        pause,
-                        self.supervisor.overdue(),
-                        deadline,
-                        &*self.clock,
-                    );
-                    pause.await.ok_or(Fault::Interrupted)?;
+                    let paused = self.away.beside(pause, deadline).await;
+                    paused.ok_or(Fault::Interrupted)?;
                     wait = (wait * 2).min(LONGEST_WAIT);
                 }
                 Err(error) => return Err(Fault::Offsets(error)),
@@ -251,30 +244,6 @@ fn passed(task: &Task, inputs: &[Input], commit: Option<&TaskCommit>) -> Vec<(us
         }
     }
     passed
-}
-
-/// Waits for a verb while the tasks that are away go on. `None`: the deadline, or that of a stop, came first.
-/// The verb is dropped then, its outcome unknown.
-pub(super) async fn beside<T>(
-    running: &mut FuturesUnordered<BoxFuture<'static, Rested>>,
-    rested: &mut Vec<Rested>,
-    verb: impl Future<Output = T>,
-    overdue: impl Future<Output = ()>,
-    deadline: Option<Duration>,
-    clock: &dyn Clock,
-) -> Option<T> {
-    let mut verb = pin!(verb);
-    let mut overdue = pin!(overdue);
-    let mut deadline = pin!(sleep_until(clock, deadline));
-    loop {
-        tokio::select! { biased;
-            // Before the verb: a handler may have blocked the thread until all was given up.
-            () = &mut overdue => return None,
-            result = &mut verb => return Some(result),
-            () = &mut deadline => return None,
-            Some(task) = running.next(), if !running.is_empty() => rested.push(task),
-        }
-    }
 }
 
 /// Writes a task's state, with the positions it corresponds to.

@@ -1,6 +1,6 @@
 //! What an instance ends with when it does not end well.
 
-use std::time::Duration;
+use std::{path::PathBuf, time::Duration};
 
 use crate::{
     cluster::ClusterError,
@@ -34,6 +34,14 @@ pub enum RunError {
         task: String,
         /// The processor whose state it is.
         processor: String,
+        /// What is wrong.
+        reason: String,
+    },
+    /// The state directory cannot be used.
+    #[error("state directory, {}: {reason}", .path.display())]
+    Directory {
+        /// What in it.
+        path: PathBuf,
         /// What is wrong.
         reason: String,
     },

@@ -4,13 +4,7 @@
 
 use std::{collections::BTreeSet, time::Duration};
 
-use super::{
-    error::RunError,
-    order::RestorerOrder,
-    seat::Fate,
-    slot::Tenure,
-    worker::{Worker, new_producer},
-};
+use super::{error::RunError, order::RestorerOrder, seat::Fate, slot::Tenure, worker::Worker};
 use crate::{
     TaskId,
     cluster::{ClusterError, ClusterErrorKind},
@@ -22,6 +16,8 @@ pub(super) enum Fault {
     Production(ClusterError),
     /// The offsets were refused.
     Offsets(ClusterError),
+    /// The transaction was not committed, or nobody knows.
+    Transaction(ClusterError),
     /// The time was over.
     Interrupted,
 }
@@ -33,9 +29,14 @@ const LONGEST_WAIT: Duration = Duration::from_secs(10);
 
 impl Worker {
     /// A commit of these tasks has failed.
-    pub(super) async fn commit_fails(&mut self, tasks: &[Tenure], fault: Fault) {
+    pub(super) async fn commit_fails(&mut self, tasks: &[Tenure], fault: Fault, deadline: Option<Duration>) {
         match fault {
-            Fault::Production(error) => self.production_fails(tasks, &error).await,
+            Fault::Production(error) if !self.outlet.is_transactional() => {
+                self.production_fails(tasks, &error).await;
+            }
+            Fault::Production(error) | Fault::Transaction(error) => {
+                self.transaction_fails(tasks, &error, deadline).await;
+            }
             Fault::Offsets(error) => {
                 self.supervisor
                     .fail(RunError::cluster("cannot commit offsets", &error));
@@ -51,48 +52,91 @@ impl Worker {
     }
 
     /// Records could not be written. It is not known whose: all that have sent any fall back.
-    pub(super) async fn production_fails(&mut self, tasks: &[Tenure], error: &ClusterError) {
-        let refused = matches!(
-            error.kind,
-            ClusterErrorKind::RecordTooLarge | ClusterErrorKind::UnknownTopic
-        );
-        // With what is known now, the record fails in its handler when the task comes to it again.
-        let learned = refused && self.learn_again(tasks).await;
+    async fn production_fails(&mut self, tasks: &[Tenure], error: &ClusterError) {
+        let concerned: Vec<Tenure> = self
+            .seats
+            .iter()
+            .filter(|(tenure, seat)| seat.sent || tasks.contains(tenure))
+            .map(|(tenure, _)| *tenure)
+            .collect();
+        // With what is known now, a refused record fails in its handler when the task comes to it again.
+        let learned = is_refusal(error) && self.learn_again(tasks).await;
         self.renew_producer();
-        if !learned && !error.kind.is_transient() {
-            let sent = self.sent();
-            let what = format!(
-                "cannot write what {} sent",
-                self.senders(sent.iter().chain(tasks))
-            );
-            self.supervisor.fail(RunError::cluster(what, error));
-            self.void(&sent);
-            self.void(tasks);
-            return;
+        if learned || error.kind.is_transient() {
+            self.go_back(&concerned, error);
+        } else {
+            self.cannot_write(&concerned, error);
         }
-        for (tenure, seat) in &mut self.seats {
-            if seat.fate != Fate::Void && (seat.sent || tasks.contains(tenure)) {
-                tracing::warn!(task = %tenure.task, %error, "records were not written; the task goes back to its last commit");
-                seat.fate = Fate::FallsBack;
-                seat.slot.falls += 1;
-                if seat.slot.falls > MOST_FALLS {
-                    seat.fate = Fate::Void;
-                    self.supervisor.fail(RunError::Cluster {
-                        what: format!(
-                            "task {} has gone back to its last commit {MOST_FALLS} times in a row",
-                            tenure.task
-                        ),
-                        reason: error.to_string(),
-                    });
+    }
+
+    /// A transaction with what these tasks have sent was not committed, or nobody knows. Falling back, they hear from
+    /// the cluster what was.
+    async fn transaction_fails(
+        &mut self,
+        tasks: &[Tenure],
+        error: &ClusterError,
+        deadline: Option<Duration>,
+    ) {
+        use ClusterErrorKind as Kind;
+        match error.kind {
+            // The producer lives on, once the transaction is aborted.
+            Kind::AbortTransaction | Kind::OwnershipLost => {
+                let aborted = self.away.beside(self.outlet.abort(), deadline).await;
+                if aborted.is_none_or(|aborted| aborted.is_err()) {
+                    self.renew_producer();
+                }
+                self.go_back(tasks, error);
+            }
+            // A new producer of the same id settles what the old one left open.
+            Kind::Retriable | Kind::Unknown | Kind::Fenced => {
+                self.renew_producer();
+                self.go_back(tasks, error);
+            }
+            _ => {
+                let learned = is_refusal(error) && self.learn_again(tasks).await;
+                self.renew_producer();
+                if learned {
+                    self.go_back(tasks, error);
+                } else {
+                    self.cannot_write(tasks, error);
                 }
             }
         }
     }
 
+    /// These fall back, unless that has become a habit.
+    fn go_back(&mut self, tasks: &[Tenure], error: &ClusterError) {
+        for tenure in tasks {
+            let Some(seat) = self.seats.get_mut(tenure).filter(|seat| seat.fate != Fate::Void) else {
+                continue;
+            };
+            tracing::warn!(task = %tenure.task, %error, "not committed; the task goes back to its last commit");
+            seat.fate = Fate::FallsBack;
+            seat.slot.falls += 1;
+            if seat.slot.falls > MOST_FALLS {
+                seat.fate = Fate::Void;
+                self.supervisor.fail(RunError::Cluster {
+                    what: format!(
+                        "task {} has gone back to its last commit {MOST_FALLS} times in a row",
+                        tenure.task
+                    ),
+                    reason: error.to_string(),
+                });
+            }
+        }
+    }
+
+    /// Nothing of these is committed, and the instance ends.
+    fn cannot_write(&mut self, tasks: &[Tenure], error: &ClusterError) {
+        let what = format!("cannot write what {} sent", self.senders(tasks));
+        self.supervisor.fail(RunError::cluster(what, error));
+        self.void(tasks);
+    }
+
     /// Which tasks these are, for a person.
-    fn senders<'t>(&self, tasks: impl Iterator<Item = &'t Tenure>) -> String {
+    fn senders(&self, tasks: &[Tenure]) -> String {
         let topology = &self.plan.topology;
-        let tasks: BTreeSet<TaskId> = tasks.map(|tenure| tenure.task).collect();
+        let tasks: BTreeSet<TaskId> = tasks.iter().map(|tenure| tenure.task).collect();
         let one = |task: &TaskId| {
             let processors = topology.groups[task.group].processors.iter();
             let names = processors.map(|processor| format!("`{}`", topology.processors[*processor].name));
@@ -102,10 +146,9 @@ impl Worker {
     }
 
     pub(super) fn renew_producer(&mut self) {
-        self.max_batch = self.plan.topology.bindings.limits().smallest();
-        match new_producer(&*self.cluster, self.max_batch) {
-            Ok(producer) => self.producer = producer,
-            Err(error) => self.supervisor.fail(error),
+        let max_batch = self.plan.topology.bindings.limits().smallest();
+        if let Err(error) = self.outlet.renew(max_batch) {
+            self.supervisor.fail(error);
         }
     }
 
@@ -157,4 +200,12 @@ impl Worker {
             }
         }
     }
+}
+
+/// Whether a topic does not take a record.
+fn is_refusal(error: &ClusterError) -> bool {
+    matches!(
+        error.kind,
+        ClusterErrorKind::RecordTooLarge | ClusterErrorKind::UnknownTopic
+    )
 }

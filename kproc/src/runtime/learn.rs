@@ -6,7 +6,7 @@
 
 use std::sync::Arc;
 
-use super::{commit::beside, fall_back::Fault, seat::Fate, slot::Tenure, worker::Worker};
+use super::{fall_back::Fault, seat::Fate, slot::Tenure, worker::Worker};
 use crate::{
     cluster::{Cluster, ClusterError, TopicDescription},
     outbox::{Limit, Limits},
@@ -112,15 +112,8 @@ impl Worker {
         topics: Vec<Arc<str>>,
     ) -> Result<Result<Vec<Option<TopicDescription>>, ClusterError>, Fault> {
         let answer = described(self.cluster.clone(), topics);
-        let answer = beside(
-            &mut self.running,
-            &mut self.rested,
-            answer,
-            self.supervisor.overdue(),
-            None,
-            &*self.clock,
-        );
-        answer.await.ok_or(Fault::Interrupted)
+        let answer = self.away.beside(answer, None).await;
+        answer.ok_or(Fault::Interrupted)
     }
 
     fn task_of(&mut self, tenure: Tenure) -> Option<&mut crate::engine::Task> {
@@ -131,7 +124,7 @@ impl Worker {
     /// with them records that would fit.
     fn bound_batches(&mut self) {
         let smallest = self.plan.topology.bindings.limits().smallest();
-        if smallest.is_none_or(|smallest| self.max_batch.is_some_and(|batch| batch <= smallest)) {
+        if smallest.is_none_or(|smallest| self.outlet.max_batch().is_some_and(|batch| batch <= smallest)) {
             return;
         }
         // What it has not written yet is lost with it.

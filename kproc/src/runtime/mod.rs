@@ -1,4 +1,4 @@
-//! Runs an application on a cluster, at least once: owner, restorer, workers, and what they do together.
+//! Runs an application on a cluster, at least once or exactly once: owner, restorer, workers, and what they do together.
 //!
 //! Knows a cluster only through the traits of [`cluster`](crate::cluster), and time only through its
 //! [`Clock`]. Everything is a future; whether each part has a thread or all share a seeded executor is the
@@ -20,6 +20,7 @@
 //! - Dropping any of the futures is what a crash looks like. No destructor commits, leaves or closes well.
 //! - Verbs of the cluster are not cancel-safe: after dropping one, its producer is made anew.
 
+mod away;
 mod check;
 mod close;
 mod commit;
@@ -27,10 +28,12 @@ mod drain;
 mod error;
 mod fall_back;
 mod gather;
+mod identity;
 mod intake;
 mod learn;
 mod lend;
 mod order;
+mod outlet;
 mod owner;
 mod patience;
 mod plan;
@@ -61,7 +64,7 @@ pub use status::{RunState, Status, TaskPhase, TaskStatus};
 
 pub(crate) use lend::Lent;
 pub(crate) use patience::retried;
-pub(crate) use plan::{Plan, Settings};
+pub(crate) use plan::{Plan, Settings, Transactions};
 pub(crate) use running::block_on;
 pub(crate) use spawn::{Seed, Spawner, Threads};
 

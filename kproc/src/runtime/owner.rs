@@ -12,6 +12,7 @@ use super::{
     drain::{self, Request},
     error::RunError,
     gather::Tasks,
+    identity::Identity,
     order::{RestorerOrder, WorkerHandle, WorkerOrder},
     plan::Plan,
     restore::Restore,
@@ -25,7 +26,7 @@ use super::{
 };
 use crate::{
     clock::BoxFuture,
-    cluster::{Cluster, ClusterError, Event, Group, Isolation, JoinRequest, Member},
+    cluster::{Cluster, ClusterError, Event, Group, Isolation, JoinRequest, Member, ProducerOptions},
     record::TopicPartition,
 };
 
@@ -53,11 +54,16 @@ impl OwnerSeed {
             _ = board.stop.find(|stop| *stop) => return Ok(()),
             checked = check(&self.plan, &*self.cluster, &*clock) => checked?,
         };
+        // Lives until the last worker has ended: another process may then use its transactions.
+        let identity = match self.plan.settings.transactions {
+            Some(_) => Some(Identity::take(&self.plan.directory(), &*clock)?),
+            None => None,
+        };
         let member = self.join()?;
         let group = member.group();
         // Dropped by each part when it has ended.
         let (part, mut parts) = unbounded_channel::<std::convert::Infallible>();
-        let (restorer, workers) = self.spawn(&group, &part)?;
+        let (restorer, workers) = self.spawn(&group, identity.as_ref(), &part)?;
         drop(part);
         self.supervisor.board.running();
         let mut owner = Owner {
@@ -115,10 +121,22 @@ impl OwnerSeed {
             .map_err(|error| RunError::cluster(format!("cannot join the group `{}`", topology.app), &error))
     }
 
+    /// What a worker's producer is to be.
+    fn producer(&self, identity: Option<&Identity>, worker: usize) -> ProducerOptions {
+        let transactions = self.plan.settings.transactions.as_ref();
+        ProducerOptions {
+            transactional_id: identity
+                .map(|identity| identity.transactional_id(&self.plan.topology.app, worker)),
+            transaction_timeout: transactions.map(|transactions| transactions.timeout),
+            max_batch: self.plan.topology.bindings.limits().smallest(),
+        }
+    }
+
     /// Starts restorer and workers.
     fn spawn(
         &self,
         group: &Arc<dyn Group>,
+        identity: Option<&Identity>,
         part: &UnboundedSender<std::convert::Infallible>,
     ) -> Result<(UnboundedSender<RestorerOrder>, Vec<WorkerHandle>), RunError> {
         let (restorer, orders) = unbounded_channel();
@@ -136,6 +154,7 @@ impl OwnerSeed {
                 orders,
                 rests,
                 restorer: restorer.clone(),
+                producer: self.producer(identity, number),
             };
             let (supervisor, part) = (self.supervisor.clone(), part.clone());
             let name = format!("worker {number}");

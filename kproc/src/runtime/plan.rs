@@ -20,6 +20,13 @@ pub(crate) struct Plan {
     pub(crate) settings: Settings,
 }
 
+impl Plan {
+    /// Where the application's state is.
+    pub(super) fn directory(&self) -> PathBuf {
+        self.settings.state_dir.join(&*self.topology.app)
+    }
+}
+
 /// How an application is run.
 #[derive(Debug, Clone)]
 pub(crate) struct Settings {
@@ -27,6 +34,8 @@ pub(crate) struct Settings {
     pub(crate) threads: usize,
     /// Where state is kept: `<state_dir>/<app>/<processor>/<partition>`.
     pub(crate) state_dir: PathBuf,
+    /// Records, changelogs and offsets are committed in transactions. `None`: at least once, without.
+    pub(crate) transactions: Option<Transactions>,
     /// How much time passes between commits.
     pub(crate) commit_interval: Duration,
     /// How long a stop may take that nobody set a deadline for: after a failure.
@@ -54,12 +63,20 @@ pub(crate) struct Settings {
     pub(crate) store: EnvironmentOptions,
 }
 
+/// How transactions are made.
+#[derive(Debug, Clone)]
+pub(crate) struct Transactions {
+    /// The brokers abort one that is older than this.
+    pub(crate) timeout: Duration,
+}
+
 impl Settings {
     /// The defaults, with state in this directory.
     pub(crate) fn new(state_dir: impl Into<PathBuf>) -> Self {
         Self {
             threads: 1,
             state_dir: state_dir.into(),
+            transactions: None,
             commit_interval: Duration::from_secs(1),
             stop_deadline: Duration::from_secs(30),
             session_timeout: Duration::from_secs(45),

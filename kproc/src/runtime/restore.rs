@@ -140,9 +140,8 @@ impl Restore {
     }
 
     fn directory(&self, processor: usize, task: TaskId) -> PathBuf {
-        let topology = &self.plan.topology;
-        let mut directory = self.plan.settings.state_dir.join(&*topology.app);
-        directory.push(&*topology.processors[processor].name);
+        let mut directory = self.plan.directory();
+        directory.push(&*self.plan.topology.processors[processor].name);
         directory.push(task.partition.to_string());
         directory
     }
@@ -287,7 +286,7 @@ struct Changelogs<'r> {
 }
 
 impl Changelogs<'_> {
-    /// Reads a changelog to its present end. Whether there was anything to read.
+    /// Reads a changelog to its present end. Whether there was anything in it that the state did not have.
     async fn restore(
         &mut self,
         changelog: &mut Changelog,
@@ -310,7 +309,7 @@ impl Changelogs<'_> {
         let (mut at, end) = from;
         progress.total += end.since(at);
         progress.show();
-        let moved = at < end;
+        let mut moved = false;
         let mut heard = clock.now();
         while at < end {
             let read = reader
@@ -360,6 +359,8 @@ impl Changelogs<'_> {
             }
             heard = clock.now();
             progress.done += read.next.since(at);
+            // What is passed over at the end of a log is the last transaction's marker, and no more than one.
+            moved |= read.batch.remaining() > 0 || read.next.since(at) > 1;
             self.apply(changelog, &mut read.batch, read.next)?;
             at = read.next;
             progress.show();

@@ -11,19 +11,16 @@ use std::{
     time::Duration,
 };
 
-use futures_util::{
-    StreamExt,
-    future::{AbortHandle, Abortable},
-    stream::FuturesUnordered,
-};
+use futures_util::future::{AbortHandle, Abortable};
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender};
 
 use super::{
-    commit::beside,
+    away::Away,
     error::RunError,
     fall_back::Fault,
     lend::lend,
     order::{RestorerOrder, Rests, WorkerOrder},
+    outlet::Outlet,
     plan::Plan,
     ready::Ready,
     seat::{Activity, Fate, Known, Rested, Seat, Uncommitted},
@@ -32,8 +29,8 @@ use super::{
     supervisor::{Supervisor, sleep_until},
 };
 use crate::{
-    clock::{BoxFuture, Clock},
-    cluster::{Cluster, Group, Producer, ProducerOptions},
+    clock::Clock,
+    cluster::{Cluster, ClusterErrorKind, Group, ProducerOptions},
     engine::{Attached, Failure, Next, Pause, Task},
     error::panic_message,
     outbox::FRAMING,
@@ -50,6 +47,7 @@ pub(super) struct WorkerSeed {
     pub(super) orders: UnboundedReceiver<WorkerOrder>,
     pub(super) rests: Rests,
     pub(super) restorer: UnboundedSender<RestorerOrder>,
+    pub(super) producer: ProducerOptions,
 }
 
 /// See the module.
@@ -66,13 +64,9 @@ pub(super) struct Worker {
     backlog: VecDeque<WorkerOrder>,
     pub(super) rests: Rests,
     pub(super) restorer: UnboundedSender<RestorerOrder>,
-    pub(super) producer: Box<dyn Producer>,
-    /// The largest batch that the producer makes, if it is bound.
-    pub(super) max_batch: Option<usize>,
+    pub(super) outlet: Outlet,
     // Tasks before their seats: a task must be dropped before its environments are.
-    pub(super) running: FuturesUnordered<BoxFuture<'static, Rested>>,
-    /// Came to rest while the worker was busy with a verb.
-    pub(super) rested: Vec<Rested>,
+    pub(super) away: Away,
     pub(super) seats: BTreeMap<Tenure, Seat>,
     pub(super) ready: Arc<Ready>,
 }
@@ -94,9 +88,10 @@ impl Worker {
             orders,
             rests,
             restorer,
+            producer,
         } = seed;
-        let max_batch = plan.topology.bindings.limits().smallest();
-        let producer = new_producer(&*cluster, max_batch)?;
+        let outlet = Outlet::new(cluster.clone(), producer)?;
+        let away = Away::new(supervisor.clone());
         Ok(Self {
             number,
             plan,
@@ -109,19 +104,18 @@ impl Worker {
             backlog: VecDeque::new(),
             rests,
             restorer,
-            producer,
-            max_batch,
+            outlet,
             seats: BTreeMap::new(),
-            running: FuturesUnordered::new(),
-            rested: Vec::new(),
+            away,
             ready: Arc::default(),
         })
     }
 
     /// Works until it is told to stop, or until nobody is left to tell it.
     pub(super) async fn run(mut self) -> Result<(), RunError> {
+        self.settle().await?;
         while !self.board.is_given_up() {
-            for rested in std::mem::take(&mut self.rested) {
+            for rested in self.away.take_rested() {
                 self.comes_to_rest(rested).await;
             }
             while let Some(order) = self.backlog.pop_front() {
@@ -132,11 +126,11 @@ impl Worker {
             // After the orders: one of them may be to commit.
             self.commit_due().await;
             self.fall_back_due();
-            if !self.rested.is_empty() || !self.backlog.is_empty() {
+            if self.away.has_rested() || !self.backlog.is_empty() {
                 // They came while a verb was waited for.
                 continue;
             }
-            let idle = self.running.is_empty() && self.ready.is_empty() && self.orders.is_empty();
+            let idle = self.away.is_empty() && self.ready.is_empty() && self.orders.is_empty();
             self.board.set_idle(self.number, idle);
             let wake_at = self.wake_at();
             tokio::select! { biased;
@@ -144,12 +138,31 @@ impl Worker {
                     Some(order) => self.backlog.push_back(order),
                     None => return Ok(()),
                 },
-                Some(rested) = self.running.next(), if !self.running.is_empty() => self.rested.push(rested),
+                () = self.away.rest() => {}
                 tasks = self.ready.wait() => self.look(&tasks),
                 () = sleep_until(&*self.clock, wake_at) => self.wake(),
             }
         }
         Ok(())
+    }
+
+    /// Settles what an earlier process left open before any task comes: restores wait for that.
+    async fn settle(&mut self) -> Result<(), RunError> {
+        let settled = tokio::select! { biased;
+            settled = self.outlet.settle() => settled,
+            _ = self.board.stop.find(|stop| *stop) => {
+                self.renew_producer();
+                return Ok(());
+            }
+        };
+        match settled {
+            Err(error) if error.kind.is_transient() || error.kind == ClusterErrorKind::Fenced => {
+                tracing::warn!(%error, "the transactions of an earlier process are not settled yet");
+                self.renew_producer();
+                Ok(())
+            }
+            settled => settled.map_err(|error| RunError::cluster("cannot begin transactions", &error)),
+        }
     }
 
     async fn obey(&mut self, order: WorkerOrder) -> Flow {
@@ -335,7 +348,7 @@ impl Worker {
             (task, result)
         };
         let away = async move { board.pulses[number].inside(tenure, away).await };
-        self.running.push(Box::pin(async move {
+        self.away.send(Box::pin(async move {
             match Abortable::new(away, registration).await {
                 Ok((task, result)) => Rested {
                     tenure,
@@ -442,13 +455,15 @@ impl Worker {
         let Some(task) = seat.slot.task.as_mut() else {
             return;
         };
-        if matches!(seat.fate, Fate::FallsBack | Fate::Void) || task.outbox().is_empty() {
+        // In a transaction, it goes when the task commits: see the module of commits.
+        let kept = matches!(seat.fate, Fate::FallsBack | Fate::Void) || self.outlet.is_transactional();
+        if kept || task.outbox().is_empty() {
             return;
         }
         match self.may_produce(tenure).await {
             Ok(true) => {}
             Ok(false) => return,
-            Err(fault) => return self.commit_fails(&[tenure], fault).await,
+            Err(fault) => return self.commit_fails(&[tenure], fault, None).await,
         }
         let Some(seat) = self.seats.get_mut(&tenure) else {
             return;
@@ -457,20 +472,13 @@ impl Worker {
             return;
         };
         seat.sent = true;
-        let send = self.producer.send(task.outbox());
-        let sent = beside(
-            &mut self.running,
-            &mut self.rested,
-            send,
-            self.supervisor.overdue(),
-            None,
-            &*self.clock,
-        );
-        match sent.await {
-            Some(Ok(())) => {}
-            Some(Err(error)) => self.production_fails(&[tenure], &error).await,
-            None => self.commit_fails(&[tenure], Fault::Interrupted).await,
-        }
+        let sent = self.away.beside(self.outlet.send(task.outbox()), None).await;
+        let fault = match sent {
+            Some(Ok(())) => return,
+            Some(Err(error)) => Fault::Production(error),
+            None => Fault::Interrupted,
+        };
+        self.commit_fails(&[tenure], fault, None).await;
     }
 
     /// Has the wall-clock timers of a resting task fired at its next run, if that was asked for.
@@ -524,17 +532,4 @@ fn replaced(topology: &Topology, tenure: Tenure, processor: usize, store: usize)
             processor.stores[store].0.name
         ),
     }
-}
-
-pub(super) fn new_producer(
-    cluster: &dyn Cluster,
-    max_batch: Option<usize>,
-) -> Result<Box<dyn Producer>, RunError> {
-    let options = ProducerOptions {
-        max_batch,
-        ..ProducerOptions::default()
-    };
-    cluster
-        .producer(options)
-        .map_err(|error| RunError::cluster("cannot make a producer", &error))
 }

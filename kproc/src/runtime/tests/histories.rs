@@ -6,6 +6,7 @@ use std::{collections::BTreeMap, sync::Arc, time::Duration};
 use super::kit::*;
 use crate::{
     Clock, Policy, Record, Retry,
+    runtime::Transactions,
     testing::exec::{Crew, Executor},
 };
 
@@ -34,11 +35,12 @@ impl Fates {
         matches!(self, Self::CleanStops | Self::CleanStopsAndPanics)
     }
 
-    fn start(self, world: &mut World, slot: &str) -> Instance {
-        if self != Self::CleanStopsAndPanics {
-            return world.start(slot);
-        }
+    fn start(self, world: &mut World, slot: &str, transactions: Option<&Transactions>) -> Instance {
         let mut settings = world.settings(slot);
+        settings.transactions = transactions.cloned();
+        if self != Self::CleanStopsAndPanics {
+            return world.start_with(settings, None);
+        }
         settings.task.policies.panic = Policy::Retry(Retry {
             attempts: 100,
             backoff: Duration::from_millis(1),
@@ -62,9 +64,22 @@ struct Traces {
     trace: Vec<u8>,
     processed: Vec<(u64, crate::Partition, crate::Offset)>,
     counts: BTreeMap<String, i64>,
+    /// All that was sent, in order for each key.
+    sent: BTreeMap<String, Vec<i64>>,
 }
 
 fn history(seed: u64, fates: Fates, traced: bool) -> Traces {
+    history_with(seed, fates, None, traced)
+}
+
+/// A history of instances that commit in transactions.
+fn exact_history(seed: u64, fates: Fates, traced: bool) -> Traces {
+    let timeout = Duration::from_millis(1500);
+    history_with(seed, fates, Some(Transactions { timeout }), traced)
+}
+
+fn history_with(seed: u64, fates: Fates, transactions: Option<Transactions>, traced: bool) -> Traces {
+    let transactions = transactions.as_ref();
     let executor = Executor::new(seed);
     let mut world = World::of_words(if traced { executor.traced() } else { executor });
     let clock = world.clock();
@@ -101,7 +116,7 @@ fn history(seed: u64, fates: Fates, traced: bool) -> Traces {
         let slot = ["a", "b"][(clock.random() % 2) as usize];
         match up.get(slot) {
             None => {
-                let instance = fates.start(&mut world, slot);
+                let instance = fates.start(&mut world, slot, transactions);
                 up.insert(slot, instance);
             }
             Some(instance) if fates.are_clean() || clock.random().is_multiple_of(3) => {
@@ -125,7 +140,8 @@ fn history(seed: u64, fates: Fates, traced: bool) -> Traces {
     for (_, instance) in std::mem::take(&mut up) {
         assert_eq!(world.stop(&instance), Ok(()), "seed {seed}");
     }
-    let (a, b) = (fates.start(&mut world, "a"), fates.start(&mut world, "b"));
+    let a = fates.start(&mut world, "a", transactions);
+    let b = fates.start(&mut world, "b", transactions);
     world.drain(&a);
     assert_eq!(world.stop(&b), Ok(()), "seed {seed}");
     assert_eq!(world.stop(&a), Ok(()), "seed {seed}");
@@ -135,10 +151,17 @@ fn history(seed: u64, fates: Fates, traced: bool) -> Traces {
         world.last_values(CHANGELOG, PARTITIONS),
         "seed {seed}: the changelog differs"
     );
+    let mut sent: BTreeMap<String, Vec<i64>> = BTreeMap::new();
+    for partition in 0..PARTITIONS {
+        for (key, count) in world.read("counts", partition) {
+            sent.entry(key).or_default().push(count.unwrap());
+        }
+    }
     Traces {
         trace: world.executor.trace(),
         processed: world.diary.lines(),
         counts,
+        sent,
     }
 }
 
@@ -223,20 +246,68 @@ fn cut_networks_lose_nothing() {
     }
 }
 
+/// What an observer sees of a key, whatever happens to the instances: each count once, in order.
+fn assert_exact(seed: u64, traces: &Traces) {
+    for (key, due) in expected() {
+        let exact: Vec<i64> = (1..=due).collect();
+        assert_eq!(traces.sent.get(&key), Some(&exact), "seed {seed}: {key}");
+    }
+    assert_eq!(traces.counts, expected(), "seed {seed}");
+}
+
+#[test]
+fn exactly_once_with_clean_stops_nothing_is_even_tried_twice() {
+    for seed in seeds(60) {
+        let traces = exact_history(seed, Fates::CleanStops, false);
+        assert_each_once_and_in_order(seed, &traces);
+        assert_exact(seed, &traces);
+    }
+}
+
+#[test]
+fn exactly_once_with_panics_everything_counts_once() {
+    for seed in seeds(60) {
+        assert_exact(seed, &exact_history(seed, Fates::CleanStopsAndPanics, false));
+    }
+}
+
+#[test]
+fn exactly_once_with_crashes_everything_counts_once() {
+    let mut again = 0;
+    for seed in seeds(150) {
+        let traces = exact_history(seed, Fates::CleanStopsAndCrashes, false);
+        assert_exact(seed, &traces);
+        again += traces.processed.len() as u64 - EACH * u64::from(PARTITIONS);
+    }
+    assert!(
+        again > 0,
+        "nothing was ever done again: the crashes are no crashes"
+    );
+}
+
+#[test]
+fn exactly_once_with_cut_networks_everything_counts_once() {
+    for seed in seeds(150) {
+        assert_exact(seed, &exact_history(seed, Fates::Anything, false));
+    }
+}
+
 #[test]
 fn the_same_seed_gives_the_same_history() {
     for seed in [3, 17, 42] {
-        let first = history(seed, Fates::CleanStopsAndCrashes, true);
-        assert!(!first.trace.is_empty());
-        let second = history(seed, Fates::CleanStopsAndCrashes, true);
-        let steps = |traces: &Traces| traces.trace.chunks(STEP).map(<[u8]>::to_vec).collect::<Vec<_>>();
-        let apart = steps(&first)
-            .iter()
-            .zip(steps(&second))
-            .position(|(a, b)| *a != b);
-        assert!(
-            first == second,
-            "seed {seed} has two histories, which part at step {apart:?}"
-        );
+        let [first, second] = [(); 2].map(|()| history(seed, Fates::CleanStopsAndCrashes, true));
+        assert_same(seed, &first, &second);
+        let [first, second] = [(); 2].map(|()| exact_history(seed, Fates::Anything, true));
+        assert_same(seed, &first, &second);
     }
+}
+
+fn assert_same(seed: u64, first: &Traces, second: &Traces) {
+    assert!(!first.trace.is_empty());
+    let steps = |traces: &Traces| traces.trace.chunks(STEP).map(<[u8]>::to_vec).collect::<Vec<_>>();
+    let apart = steps(first).iter().zip(steps(second)).position(|(a, b)| *a != b);
+    assert!(
+        first == second,
+        "seed {seed} has two histories, which part at step {apart:?}"
+    );
 }

@@ -1,0 +1,86 @@
+//! Who an instance is: a name that stays with its state directory, from which the ids of its transactions are made.
+//!
+//! A process that comes back under the same ids ends what the one before left open; with other ids, the brokers would
+//! wait for a time-out. Two processes with the same ids would end each other's transactions, so the name is locked.
+
+use std::{
+    fs::{self, File, OpenOptions},
+    io::{self, Read, Seek, Write},
+    path::{Path, PathBuf},
+};
+
+use rustix::fs::{FlockOperation, flock};
+use uuid::Uuid;
+
+use super::error::RunError;
+use crate::clock::Clock;
+
+/// No processor has a name like this, so it can stand among their directories.
+const FILE: &str = ".instance";
+
+/// An instance's name, which nobody else uses as long as this lives.
+#[derive(Debug)]
+pub(super) struct Identity {
+    name: Uuid,
+    _locked: File,
+}
+
+impl Identity {
+    /// The identity that belongs to this directory; a new one, if it has none yet.
+    pub(super) fn take(directory: &Path, clock: &dyn Clock) -> Result<Self, RunError> {
+        let path = directory.join(FILE);
+        let fault = |error: io::Error| RunError::Directory {
+            path: path.clone(),
+            reason: error.to_string(),
+        };
+        fs::create_dir_all(directory).map_err(fault)?;
+        let mut file = OpenOptions::new()
+            .read(true)
+            .write(true)
+            .create(true)
+            .truncate(false)
+            .open(&path)
+            .map_err(fault)?;
+        match flock(&file, FlockOperation::NonBlockingLockExclusive) {
+            Ok(()) => {}
+            Err(rustix::io::Errno::WOULDBLOCK) => return Err(in_use(path)),
+            Err(error) => return Err(fault(error.into())),
+        }
+        let mut text = String::new();
+        let read = file.read_to_string(&mut text);
+        // What is not a name, such as what a crash has left half-written, is replaced: a name is worth no more than a
+        // time-out.
+        let name = match read.map(|_| text.trim().parse::<Uuid>()) {
+            Ok(Ok(name)) => name,
+            Ok(Err(_)) => new_name(&mut file, clock).map_err(fault)?,
+            Err(error) if error.kind() == io::ErrorKind::InvalidData => {
+                new_name(&mut file, clock).map_err(fault)?
+            }
+            Err(error) => return Err(fault(error)),
+        };
+        Ok(Self { name, _locked: file })
+    }
+
+    /// The id of a worker's transactions.
+    pub(super) fn transactional_id(&self, app: &str, worker: usize) -> String {
+        format!("{app}-{}-{worker}", self.name)
+    }
+}
+
+fn new_name(file: &mut File, clock: &dyn Clock) -> io::Result<Uuid> {
+    let random = u128::from(clock.random()) << 64 | u128::from(clock.random());
+    let name = uuid::Builder::from_random_bytes(random.to_be_bytes()).into_uuid();
+    file.set_len(0)?;
+    file.rewind()?;
+    write!(file, "{name}")?;
+    Ok(name)
+}
+
+#[cold]
+fn in_use(path: PathBuf) -> RunError {
+    RunError::Directory {
+        path,
+        reason: "another process uses this state directory; give each process one of its own (`--state-dir`)"
+            .to_owned(),
+    }
+}
