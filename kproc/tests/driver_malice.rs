@@ -125,7 +125,7 @@ fn b09_a_timer_that_panics_more_often_than_is_committed_does_not_keep_records_fr
         })
         .configure(|settings| {
             settings.on_panic = Policy::Skip;
-            settings.commit_interval = Duration::from_secs(3600);
+            settings.commit_interval = Some(Duration::from_secs(3600));
         });
     let mut driver = TestDriver::builder(app).start()?;
     driver.send(&IN, "plum", &1)?;

@@ -26,6 +26,7 @@ const PARTITIONS: u32 = 2;
 /// One for each test: the program's group and changelog have the same names in all of them.
 static BROKER: TestBroker = TestBroker::new(&[]);
 static HANDOVER_BROKER: TestBroker = TestBroker::new(&[]);
+static EXACT_BROKER: TestBroker = TestBroker::new(&[]);
 
 /// A cluster to test with.
 struct Kafka {
@@ -133,6 +134,17 @@ struct Program(Child);
 impl Program {
     fn start(kafka: &Kafka, state: &Path) -> Self {
         Self(Self::command(kafka, state).spawn().unwrap())
+    }
+
+    fn start_exact(kafka: &Kafka, state: &Path) -> Self {
+        let mut command = Self::command(kafka, state);
+        Self(command.args(["--processing", "exactly_once"]).spawn().unwrap())
+    }
+
+    /// Ends it as by a crash.
+    fn kill(mut self) {
+        self.0.kill().unwrap();
+        self.0.wait().unwrap();
     }
 
     fn command(kafka: &Kafka, state: &Path) -> Command {
@@ -262,5 +274,53 @@ fn g07_counts_are_exact_while_instances_come_and_go() {
             let exact: Vec<u64> = (1..=number).collect();
             assert_eq!(counts[word], exact, "{word}");
         }
+    });
+}
+
+/// With transactions, what an observer reads is exact although processes die in the middle of things: each word counted
+/// once, in order.
+#[test]
+fn exactly_once_counts_are_exact_over_crashes() {
+    let Some(brokers) = EXACT_BROKER.address() else {
+        return;
+    };
+    let executor = tokio::runtime::Builder::new_current_thread()
+        .enable_time()
+        .build();
+    executor.unwrap().block_on(async {
+        let kafka = Kafka::new(brokers);
+        kafka.make_topics().await;
+        let states = [(); 2].map(|()| tempfile::tempdir().unwrap());
+        let mut written = 0;
+        let mut programs =
+            [0, 1].map(|number: usize| Some(Program::start_exact(&kafka, states[number].path())));
+        for round in 0..6 {
+            for _ in 0..10 {
+                kafka.write(&["apple plum pear", "apple fig"]).await;
+                written += 5;
+                kafka
+                    .clock
+                    .sleep_until(kafka.clock.now() + Duration::from_millis(20))
+                    .await;
+            }
+            // In turn; each comes back with the state that it had.
+            let number = round % 2;
+            if let Some(program) = programs[number].take() {
+                program.kill();
+            }
+            programs[number] = Some(Program::start_exact(&kafka, states[number].path()));
+        }
+        let [Some(mut one), Some(other)] = programs else {
+            unreachable!()
+        };
+        let counts = kafka.counted(&mut one, written).await;
+        let each = written as u64 / 5;
+        for (word, number) in [("apple", 2 * each), ("plum", each), ("pear", each), ("fig", each)] {
+            let exact: Vec<u64> = (1..=number).collect();
+            assert_eq!(counts[word], exact, "{word}");
+        }
+        assert!(one.stop().success());
+        assert!(other.stop().success());
+        assert_eq!(kafka.counts().await, counts, "nothing came after");
     });
 }

@@ -43,7 +43,7 @@ use crate::{
 /// fn main() -> ExitCode {
 ///     App::new("checkout")
 ///         .processor_with(|| Checkout { rate: 1.2 })
-///         .configure(|settings| settings.commit_interval = Duration::from_millis(200))
+///         .configure(|settings| settings.commit_interval = Some(Duration::from_millis(200)))
 ///         .main()
 /// }
 /// ```

@@ -1,13 +1,13 @@
 //! From what a program and its settings say to what the runtime is given.
 
-use std::{path::PathBuf, sync::Arc};
+use std::{path::PathBuf, sync::Arc, time::Duration};
 
 use super::App;
 use crate::{
     config::{Processing, Settings},
     engine::{Factory, TaskSettings, declared},
     policy::Policies,
-    runtime::{self, Plan, RunError},
+    runtime::{self, Plan, RunError, Transactions},
     topology::Topology,
 };
 
@@ -19,19 +19,7 @@ impl App {
             .iter()
             .map(|(name, bound)| (name.as_str().into(), bound.as_str().into()));
         let built = Topology::build(&self.id, declared(&self.factories), bindings.collect());
-        let mut mistakes = Vec::new();
-        if settings.processing == Processing::ExactlyOnce {
-            mistakes.push(
-                "`processing = exactly_once` is not in this version of kproc yet: leave it at `at_least_once`".to_owned(),
-            );
-        }
-        match built {
-            Ok(topology) if mistakes.is_empty() => Ok(topology),
-            Ok(_) => Err(RunError::Check(mistakes)),
-            Err(error) => Err(RunError::Check(
-                error.mistakes.into_iter().chain(mistakes).collect(),
-            )),
-        }
+        built.map_err(|error| RunError::Check(error.mistakes))
     }
 }
 
@@ -44,7 +32,14 @@ pub(crate) fn plan(
 ) -> Plan {
     let mut run = runtime::Settings::new(state_dir);
     run.threads = settings.threads;
-    run.commit_interval = settings.commit_interval;
+    let exactly_once = settings.processing == Processing::ExactlyOnce;
+    run.transactions = exactly_once.then_some(Transactions {
+        timeout: settings.transaction_timeout,
+    });
+    let interval = if exactly_once { 100 } else { 1000 };
+    run.commit_interval = settings
+        .commit_interval
+        .unwrap_or(Duration::from_millis(interval));
     run.stop_deadline = settings.stop_timeout;
     run.session_timeout = settings.session_timeout;
     run.heartbeat_interval = settings.heartbeat_interval;

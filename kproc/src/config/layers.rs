@@ -201,13 +201,18 @@ impl Layers {
                 "one partition at least is needed",
             ),
             (
-                !self.settings.commit_interval.is_zero(),
+                self.settings.commit_interval != Some(std::time::Duration::ZERO),
                 "commit_interval",
                 "the shortest interval is 1ms",
             ),
             (
                 !self.settings.session_timeout.is_zero(),
                 "session_timeout",
+                "the shortest time is 1ms",
+            ),
+            (
+                !self.settings.transaction_timeout.is_zero(),
+                "transaction_timeout",
                 "the shortest time is 1ms",
             ),
             (
@@ -321,7 +326,7 @@ mod tests {
         let settings = layers.finish().unwrap();
         assert_eq!(settings.threads, 4);
         assert_eq!(settings.partitions, 3);
-        assert_eq!(settings.commit_interval, Duration::from_secs(2));
+        assert_eq!(settings.commit_interval, Some(Duration::from_secs(2)));
         assert_eq!(settings.stop_timeout, Duration::from_secs(1));
     }
 

@@ -84,10 +84,15 @@ settings! {
     /// Where local state is kept: a directory on a local disk, one per running process. By default
     /// `kproc-state`; with `--embedded` a temporary directory.
     state_dir: Option<PathBuf> = None;
-    /// What a failure may do to results: `at_least_once` may count a record twice after a crash.
+    /// What a failure may do to results: `at_least_once` may count a record twice after a crash; `exactly_once` commits
+    /// in transactions.
     processing: Processing = Processing::AtLeastOnce;
-    /// How often state, outputs and positions are committed.
-    commit_interval: Duration = Duration::from_secs(1);
+    /// How often state, outputs and positions are committed. By default `1s`, and `100ms` with `exactly_once`, where
+    /// outputs cannot be seen before.
+    commit_interval: Option<Duration> = None;
+    /// With `exactly_once`: a commit that takes longer is aborted by the brokers. What a process that dies in the middle
+    /// of one has written holds back readers for so long, at most.
+    transaction_timeout: Duration = Duration::from_secs(30);
     /// How long a task waits for an input that has no records, so as to merge it by timestamp with the others.
     max_task_idle: Duration = Duration::ZERO;
     /// A record whose timestamp is further ahead of the wall clock than this does not move stream time.
@@ -157,7 +162,8 @@ choice! {
     enum Processing {
         /// Nothing is lost; after a crash, what was processed since the last commit is processed again.
         AtLeastOnce = "at_least_once",
-        /// Every record counts exactly once, whatever fails. Not in this version yet.
+        /// Every record counts exactly once, whatever fails: outputs, changelogs and positions are committed in one
+        /// transaction. Readers of outputs must be set to read committed records only.
         ExactlyOnce = "exactly_once",
     }
 }

@@ -84,3 +84,38 @@ fn in_use(path: PathBuf) -> RunError {
             .to_owned(),
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::SystemClock;
+
+    #[test]
+    fn a_name_stays_with_its_directory_and_is_one_instances_only() {
+        let (clock, directory) = (SystemClock::new(), tempfile::tempdir().unwrap());
+        let directory = directory.path().join("app");
+        let first = Identity::take(&directory, &clock).unwrap();
+        let id = first.transactional_id("app", 3);
+        assert!(id.starts_with("app-") && id.ends_with("-3"), "{id}");
+        let refused = Identity::take(&directory, &clock).unwrap_err().to_string();
+        assert!(
+            refused.contains("another process") && refused.contains("--state-dir"),
+            "{refused}"
+        );
+        drop(first);
+        assert_eq!(
+            Identity::take(&directory, &clock)
+                .unwrap()
+                .transactional_id("app", 3),
+            id
+        );
+    }
+
+    #[test]
+    fn a_name_that_was_half_written_is_replaced() {
+        let (clock, directory) = (SystemClock::new(), tempfile::tempdir().unwrap());
+        fs::write(directory.path().join(FILE), b"0192-\xff").unwrap();
+        let first = Identity::take(directory.path(), &clock).unwrap().name;
+        assert_eq!(Identity::take(directory.path(), &clock).unwrap().name, first);
+    }
+}

@@ -141,7 +141,7 @@ impl Site {
                 settings.brokers = vec![self.brokers.clone()];
                 settings.state_dir = Some(state.to_owned());
                 settings.session_timeout = Duration::from_secs(2);
-                settings.commit_interval = Duration::from_millis(100);
+                settings.commit_interval = Some(Duration::from_millis(100));
                 settings.threads = 2;
             })
     }

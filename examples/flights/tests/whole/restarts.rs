@@ -21,7 +21,7 @@ const SOME: u64 = 674_362 / 4;
 fn app(connection: &Arc<EmbeddedConnection>, state: &Path) -> App {
     flights::app().on(connection.clone()).configure(|settings| {
         settings.state_dir = Some(state.to_owned());
-        settings.commit_interval = Duration::from_millis(50);
+        settings.commit_interval = Some(Duration::from_millis(50));
         settings.session_timeout = Duration::from_millis(500);
     })
 }
