@@ -75,11 +75,10 @@ fn history(seed: u64, fates: Fates, traced: bool) -> Traces {
 /// A history of instances that commit in transactions.
 fn exact_history(seed: u64, fates: Fates, traced: bool) -> Traces {
     let timeout = Duration::from_millis(1500);
-    history_with(seed, fates, Some(Transactions { timeout }), traced)
+    history_with(seed, fates, Some(&Transactions { timeout }), traced)
 }
 
-fn history_with(seed: u64, fates: Fates, transactions: Option<Transactions>, traced: bool) -> Traces {
-    let transactions = transactions.as_ref();
+fn history_with(seed: u64, fates: Fates, transactions: Option<&Transactions>, traced: bool) -> Traces {
     let executor = Executor::new(seed);
     let mut world = World::of_words(if traced { executor.traced() } else { executor });
     let clock = world.clock();
