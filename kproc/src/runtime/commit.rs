@@ -11,6 +11,7 @@ use std::{collections::BTreeMap, time::Duration};
 use kproc_store::{Buffer, CommitPoint, InputPosition};
 
 use super::{
+    committed,
     error::RunError,
     fall_back::Fault,
     seat::{Fate, Seat, Uncommitted},
@@ -179,6 +180,8 @@ impl Worker {
         let Some(seat) = self.seats.get(&tenure) else {
             return Vec::new();
         };
+        let marks = committed::marks(&self.plan.topology, tenure.task.group);
+        let metadata = committed::encode(&commit.metadata, &marks);
         commit
             .inputs
             .iter()
@@ -188,7 +191,7 @@ impl Worker {
                     partition: input.partition.clone(),
                     ownership: input.ownership,
                     next: *next,
-                    metadata: commit.metadata.clone(),
+                    metadata: metadata.clone(),
                 }
             })
             .collect()

@@ -24,6 +24,7 @@ mod away;
 mod check;
 mod close;
 mod commit;
+mod committed;
 mod drain;
 mod error;
 mod fall_back;

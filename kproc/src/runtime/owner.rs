@@ -8,7 +8,7 @@ use std::{sync::Arc, time::Duration};
 use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
 
 use super::{
-    check::check,
+    check,
     drain::{self, Request},
     error::RunError,
     gather::Tasks,
@@ -52,7 +52,7 @@ impl OwnerSeed {
         let board = self.supervisor.board.clone();
         let partitions = tokio::select! { biased;
             _ = board.stop.find(|stop| *stop) => return Ok(()),
-            checked = check(&self.plan, &*self.cluster, &*clock) => checked?,
+            checked = check::check(&self.plan, &*self.cluster, &*clock) => checked?,
         };
         // Lives until the last worker has ended: another process may then use its transactions.
         let identity = match self.plan.settings.transactions {
@@ -114,7 +114,7 @@ impl OwnerSeed {
             heartbeat_interval: self.plan.settings.heartbeat_interval,
             revoke_timeout: self.plan.settings.revoke_timeout,
             isolation: Isolation::ReadCommitted,
-            client_id: topology.app.to_string(),
+            client_id: check::client_id(topology),
         };
         self.cluster
             .join(request)

@@ -10,6 +10,7 @@ use std::{path::PathBuf, sync::Arc, time::Duration};
 use kproc_store::{CommitPoint, Condition, Environment, Opened};
 
 use super::{
+    committed,
     error::{BEGIN_ANEW, RunError},
     patience::retried,
     plan::Plan,
@@ -202,7 +203,7 @@ impl Restore {
                         partition,
                         ownership,
                         next: latest,
-                        metadata: String::new(),
+                        metadata: committed::encode("", &committed::marks(&self.plan.topology, task.group)),
                     });
                 }
             }

@@ -16,6 +16,7 @@ use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender};
 
 use super::{
     away::Away,
+    committed,
     error::RunError,
     fall_back::Fault,
     lend::lend,
@@ -308,7 +309,7 @@ impl Worker {
         }
         for input in &slot.inputs {
             if let Some(committed) = &input.committed {
-                task.restore_time(&committed.metadata);
+                task.restore_time(committed::stream_time(&committed.metadata));
             }
         }
         Ok(task)

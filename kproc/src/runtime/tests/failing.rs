@@ -167,10 +167,12 @@ fn a_cluster_that_does_not_answer_for_a_while_costs_nothing_but_time() {
 
 #[test]
 fn an_output_that_the_cluster_refuses_stops_the_application_and_commits_nothing_of_the_task() {
-    // No topic for the counts.
-    let mut world = World::new(Executor::new(1), &[("words", 1)]);
-    world.write("words", 0, "k", 1);
+    let mut world = World::new(Executor::new(1), &[("words", 1), ("counts", 1)]);
     let instance = world.start("a");
+    world.drain(&instance);
+    // No topic for the counts.
+    world.admin(async |admin| admin.delete(vec!["counts".into()]).await.map(drop));
+    world.write("words", 0, "k", 1);
     let error = world.wait(&instance).unwrap_err().to_string();
     assert!(
         error.contains("record words[0] offset 0") && error.contains("topic `counts`"),

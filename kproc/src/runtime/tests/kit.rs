@@ -11,7 +11,7 @@ use tempfile::TempDir;
 use crate::{
     Clock, Context, Offset, Partition, Processor, Record, Result, Table, Topic, TopicPartition,
     cluster::{
-        Admin, Cluster, Isolation, NewTopic, Reader,
+        Admin, Cluster, Isolation, NewTopic, Operation, Reader, Resource,
         embedded::{EmbeddedCluster, EmbeddedConnection, EmbeddedOptions},
     },
     engine::{Factory, declared, factory},
@@ -159,6 +159,13 @@ impl World {
             .unwrap()
             .unwrap();
         assert!(created.iter().all(std::result::Result::is_ok), "{created:?}");
+    }
+
+    /// Makes a topic though others may not.
+    pub(super) fn create_as_admin(&mut self, name: &str, partitions: u32, config: &[(&str, &str)]) {
+        self.cluster.allow(&Resource::Cluster, Operation::Create);
+        self.create(name, partitions, config);
+        self.cluster.deny(Resource::Cluster, Operation::Create);
     }
 
     /// How long ago that was, virtually.

@@ -1,5 +1,6 @@
 //! The runtime on the embedded cluster, under the seeded executor.
 
+mod denied;
 mod draining;
 mod failing;
 mod histories;
@@ -12,6 +13,7 @@ mod stopping;
 mod stuck;
 mod surroundings;
 mod threads;
+mod versions;
 mod waiting;
 
 use self::kit::*;

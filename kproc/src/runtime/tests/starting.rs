@@ -36,7 +36,10 @@ fn faults(error: Result<(), RunError>) -> Vec<String> {
 
 #[test]
 fn c01_c02_c05_all_faults_are_told_at_once_and_nothing_is_joined() {
-    let mut world = World::new(Executor::new(1), &[("words", 4), ("left", 8), ("right", 4)]);
+    let mut world = World::new(
+        Executor::new(1),
+        &[("words", 4), ("counts", 4), ("left", 8), ("right", 4)],
+    );
     world.create(CHANGELOG, 3, &[("cleanup.policy", "compact")]);
     let factories = vec![world.counter(1, None), factory(|| Join)];
     let settings = world.settings("a");
@@ -60,19 +63,23 @@ fn c01_c02_c05_all_faults_are_told_at_once_and_nothing_is_joined() {
 }
 
 #[test]
-fn missing_inputs_are_named_with_their_readers() {
+fn missing_topics_are_named_with_who_needs_them() {
     let mut world = World::new(Executor::new(1), &[("left", 1)]);
     let factories = vec![world.counter(1, None), factory(|| Join)];
     let settings = world.settings("a");
     let instance = world.start_app(settings, factories);
     let faults = faults(world.wait(&instance));
-    assert_eq!(faults.len(), 2, "{faults:#?}");
+    assert_eq!(faults.len(), 3, "{faults:#?}");
     assert!(
         faults[0].contains("`words` does not exist") && faults[0].contains("`count`"),
         "{faults:#?}"
     );
     assert!(
         faults[1].contains("`right` does not exist") && faults[1].contains("`join`"),
+        "{faults:#?}"
+    );
+    assert!(
+        faults[2].contains("`counts` does not exist") && faults[2].contains("sent to by `count`"),
         "{faults:#?}"
     );
 }

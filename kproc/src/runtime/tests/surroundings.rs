@@ -71,10 +71,10 @@ fn f14_passing_over_what_was_aborted_does_not_forget_stream_time() {
     let offsets = world.admin(async |admin| admin.group_offsets(APP.into()).await);
     let words = offsets.iter().find(|(partition, _)| &*partition.topic == "words");
     let (_, committed) = words.unwrap();
-    assert_eq!(
-        (committed.next.get(), &*committed.metadata),
-        (3, "v1 100"),
-        "the next record, and stream time"
+    assert_eq!(committed.next.get(), 3, "the next record");
+    assert!(
+        committed.metadata.starts_with("v1 100 "),
+        "stream time: {committed:?}"
     );
 }
 

@@ -1,0 +1,69 @@
+//! Before anything is joined or opened: does the cluster have what the application needs, and does it let it? All
+//! faults are told at once, each with its cure; then the changelogs that are missing are made.
+//!
+//! What may be here: questions to the cluster, and what their answers mean for a start, one subject a file. What may
+//! not: what can be said without a cluster (the topology's own check).
+//!
+//! - [`facts`]: what the cluster says, asked once.
+//! - [`inputs`], [`outputs`], [`changelogs`]: topics. [`access`]: permissions. [`members`]: who is in the group.
+//! - [`fingerprint`]: what members tell each other. [`create`]: changelogs are made.
+
+mod access;
+mod changelogs;
+mod create;
+mod facts;
+mod fingerprint;
+mod inputs;
+mod mark;
+mod members;
+mod outputs;
+
+use super::{error::RunError, plan::Plan};
+use crate::{clock::Clock, cluster::Cluster, topology::Topology};
+
+use self::facts::Facts;
+pub(super) use self::mark::Mark;
+
+/// Checks, and makes the changelogs. Says how many partitions each group has.
+pub(super) async fn check(
+    plan: &Plan,
+    cluster: &dyn Cluster,
+    clock: &dyn Clock,
+) -> Result<Vec<u32>, RunError> {
+    let needed = changelogs::needed(&plan.topology);
+    let mut facts = Facts::ask(plan, cluster, clock, &needed).await?;
+    let mut faults = Faults::default();
+    let counts = inputs::check(plan, &facts, &mut faults);
+    outputs::check(plan, &facts, &mut faults);
+    let missing = changelogs::check(plan, &facts, &needed, &counts, &mut faults);
+    access::check(plan, &facts, &needed, &mut faults);
+    create::check(plan, &mut facts, clock, &missing, &mut faults).await?;
+    members::check(plan, &mut facts, clock, &mut faults).await?;
+    faults.none()?;
+    create::create(plan, &mut facts, clock, &missing).await?;
+    // Without faults, all are known.
+    Ok(counts.into_iter().flatten().collect())
+}
+
+/// What instances of this application call themselves when they join.
+pub(super) fn client_id(topology: &Topology) -> String {
+    fingerprint::Fingerprint::of(topology).to_string()
+}
+
+/// All that is wrong.
+#[derive(Default)]
+struct Faults(Vec<String>);
+
+impl Faults {
+    fn add(&mut self, fault: String) {
+        self.0.push(fault);
+    }
+
+    fn none(self) -> Result<(), RunError> {
+        if self.0.is_empty() {
+            Ok(())
+        } else {
+            Err(RunError::Check(self.0))
+        }
+    }
+}
