@@ -67,15 +67,18 @@ impl Resource {
     /// assert_eq!(grant, "--add --allow-principal User:app --operation Read --topic words");
     /// ```
     pub fn grant(&self, principal: Option<&str>, operations: &[Operation]) -> String {
-        let mut text = format!("--add --allow-principal {}", principal.unwrap_or("PRINCIPAL"));
-        for operation in operations {
-            text.push_str(&format!(" --operation {operation}"));
-        }
-        match self {
-            Self::Topic(name) => text.push_str(&format!(" --topic {name}")),
-            Self::Group(name) => text.push_str(&format!(" --group {name}")),
-            Self::Cluster => text.push_str(" --cluster"),
-        }
-        text
+        let principal = principal.unwrap_or("PRINCIPAL");
+        let mut words = vec!["--add --allow-principal".to_owned(), principal.to_owned()];
+        words.extend(
+            operations
+                .iter()
+                .map(|operation| format!("--operation {operation}")),
+        );
+        words.push(match self {
+            Self::Topic(name) => format!("--topic {name}"),
+            Self::Group(name) => format!("--group {name}"),
+            Self::Cluster => "--cluster".to_owned(),
+        });
+        words.join(" ")
     }
 }

@@ -10,7 +10,7 @@ use super::{
 };
 use crate::{
     clock::Clock,
-    cluster::{ClusterError, ClusterErrorKind, NewTopic, Operation, Resource, Result as Answer},
+    cluster::{ClusterErrorKind, NewTopic, Operation, Resource, Result as Answer},
 };
 
 /// Tells which could not be made.
@@ -78,11 +78,8 @@ fn refused(facts: &Facts, topics: &[NewTopic], outcomes: Vec<Answer<()>>, faults
     let mut forbidden = Vec::new();
     for (topic, outcome) in topics.iter().zip(outcomes) {
         match outcome {
+            Err(error) if error.kind == ClusterErrorKind::TopicExists => {}
             Ok(()) => {}
-            Err(ClusterError {
-                kind: ClusterErrorKind::TopicExists,
-                ..
-            }) => {}
             Err(error) if error.kind == ClusterErrorKind::Unauthorized => forbidden.push(wanted(topic)),
             Err(error) => faults.add(format!("changelog `{}` cannot be made: {error}", topic.name)),
         }

@@ -70,9 +70,9 @@ impl Fingerprint {
                 stores.push(Part::new(format!("{}/{}", processor.name, spec.name), &rest));
             }
         }
-        parts
-            .iter_mut()
-            .for_each(|parts| parts.sort_by(|one, other| one.name.cmp(&other.name)));
+        for parts in &mut parts {
+            parts.sort_by(|one, other| one.name.cmp(&other.name));
+        }
         Self {
             app: topology.app.to_string(),
             parts,
