@@ -21,9 +21,11 @@ pub(super) fn learn<'t>(limits: &Limits, topics: impl IntoIterator<Item = &'t To
     for topic in topics {
         let bytes = topic.config.iter().find(|(name, _)| name == "max.message.bytes");
         let limit = Limit {
-            bytes: bytes
-                .and_then(|(_, bytes)| bytes.parse().ok())
-                .unwrap_or(DEFAULT_BYTES),
+            bytes: match bytes {
+                Some((_, bytes)) => bytes.parse().unwrap_or(DEFAULT_BYTES),
+                // It may not be seen: the cluster is the judge.
+                None => usize::MAX,
+            },
             partitions: topic.partitions,
         };
         new |= limits.learn(&topic.name, limit);

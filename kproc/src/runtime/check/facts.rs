@@ -56,8 +56,9 @@ impl Facts {
             makes_outputs: cluster.makes_outputs(),
         };
         let topology = &plan.topology;
-        let declared = topology.declared_topics();
-        let mut names: Vec<Arc<str>> = declared.keys().map(|name| topology.bound(name)).collect();
+        let inputs = topology.groups.iter().flat_map(|group| &group.inputs);
+        let mut names: Vec<Arc<str>> = inputs.map(|input| topology.bound(&input.name)).collect();
+        names.extend(topology.outputs());
         names.extend(needed.iter().map(|needed| needed.topic.clone()));
         names.sort();
         names.dedup();

@@ -15,8 +15,10 @@ pub(super) fn check(plan: &Plan, facts: &Facts, faults: &mut Faults) {
     let topology = &plan.topology;
     let inputs = topology.groups.iter().flat_map(|group| &group.inputs);
     let read: Vec<Arc<str>> = inputs.map(|input| topology.bound(&input.name)).collect();
-    for name in topology.declared_topics().keys() {
-        let topic = topology.bound(name);
+    let mut outputs: Vec<Arc<str>> = topology.outputs().collect();
+    outputs.sort();
+    outputs.dedup();
+    for topic in outputs {
         if read.contains(&topic) || facts.topics.contains_key(&topic) || facts.hidden.contains(&topic) {
             continue;
         }
