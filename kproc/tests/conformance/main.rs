@@ -53,6 +53,7 @@ macro_rules! conformance {
             queues: [
                 records_arrive_in_order,
                 the_waker_wakes,
+                an_old_queue_takes_nothing_from_its_successor,
                 seek_earliest_latest_and_back,
                 c17_nothing_of_before_a_seek,
                 c22_out_of_range_is_an_error,

@@ -77,21 +77,9 @@ pub(crate) async fn the_waker_wakes(world: &World) {
     let (mut peer, place) = sole(world).await;
     peer.queue(&place).seek(SeekTo::Earliest);
     for round in 0..3 {
-        let woken = Arc::new(Woken::default());
-        let waker = Waker::from(woken.clone());
-        let polled = peer
-            .queue(&place)
-            .poll_batch(&mut Context::from_waker(&waker), 10);
-        assert!(polled.is_pending(), "there is nothing to read");
+        let woken = Woken::by(peer.queue(&place));
         write(world, &place, [round]).await;
-        let patience = world.clock.now() + world.harness.patience();
-        while !woken.0.load(Ordering::SeqCst) {
-            assert!(world.clock.now() < patience, "not woken");
-            world
-                .clock
-                .sleep_until(world.clock.now() + Duration::from_millis(1))
-                .await;
-        }
+        woken.wait(world).await;
         assert_eq!(
             texts(&peer.take_records(world, &place, 1).await),
             [round.to_string()]
@@ -99,9 +87,68 @@ pub(crate) async fn the_waker_wakes(world: &World) {
     }
 }
 
+/// A queue may outlive its assignment, and see the partition come back: its successor is left alone.
+pub(crate) async fn an_old_queue_takes_nothing_from_its_successor(world: &World) {
+    let (topic, group) = (world.topic(2).await, world.name("group"));
+    let request = world.join(&group, &[&topic]);
+    let mut one = Peer::join(world, request.clone());
+    settle(world, &mut [&mut one], |peers| peers[0].owned.len() == 2).await;
+    one.holds = true;
+    let mut two = Peer::join(world, request);
+    settle(world, &mut [&mut one, &mut two], |peers| {
+        !peers[0].held.is_empty()
+    })
+    .await;
+    let place = one.held[0].0[0].0.clone();
+    let mut old = one.owned.remove(&place).unwrap().queue;
+    old.seek(SeekTo::Earliest);
+    one.give_back();
+    settle(world, &mut [&mut one, &mut two], |peers| peers[1].has(&place)).await;
+    two.leave(world).await;
+    settle(world, &mut [&mut one], |peers| peers[0].has(&place)).await;
+
+    let queue = one.queue(&place);
+    queue.seek(SeekTo::Earliest);
+    until(world, queue, |queue| queue.position() == Some(at(0))).await;
+    let woken = Woken::by(queue);
+    Woken::by(&mut *old);
+    write(world, &place, [0]).await;
+    woken.wait(world).await;
+    Woken::by(&mut *old);
+    assert_eq!(texts(&one.take_records(world, &place, 1).await), ["0"]);
+
+    let woken = Woken::by(one.queue(&place));
+    drop(old);
+    write(world, &place, [1]).await;
+    woken.wait(world).await;
+    assert_eq!(texts(&one.take_records(world, &place, 1).await), ["1"]);
+}
+
 /// Notes that it was woken.
 #[derive(Default)]
 struct Woken(AtomicBool);
+
+impl Woken {
+    /// To be woken by a queue that has nothing.
+    fn by(queue: &mut dyn Queue) -> Arc<Self> {
+        let woken = Arc::<Self>::default();
+        let waker = Waker::from(woken.clone());
+        let polled = queue.poll_batch(&mut Context::from_waker(&waker), 10);
+        assert!(polled.is_pending(), "there is nothing to read");
+        woken
+    }
+
+    async fn wait(&self, world: &World) {
+        let patience = world.clock.now() + world.harness.patience();
+        while !self.0.load(Ordering::SeqCst) {
+            assert!(world.clock.now() < patience, "not woken");
+            world
+                .clock
+                .sleep_until(world.clock.now() + Duration::from_millis(1))
+                .await;
+        }
+    }
+}
 
 impl Wake for Woken {
     fn wake(self: Arc<Self>) {

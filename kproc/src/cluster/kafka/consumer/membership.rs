@@ -4,7 +4,7 @@ use std::{
     collections::BTreeMap,
     sync::{
         Arc, Mutex,
-        atomic::{AtomicBool, AtomicU64, Ordering},
+        atomic::{AtomicU64, Ordering},
     },
 };
 
@@ -32,7 +32,28 @@ struct State {
 struct Owned {
     ownership: Ownership,
     /// Set when the ownership ends: the queue falls silent.
-    over: Arc<AtomicBool>,
+    end: Arc<End>,
+}
+
+/// Whether an assignment has ended.
+#[derive(Default)]
+pub(super) struct End(Mutex<bool>);
+
+impl End {
+    /// It ends, once nothing is being done any more that must come before.
+    fn set(&self) {
+        *lock(&self.0) = true;
+    }
+
+    pub(super) fn has_come(&self) -> bool {
+        *lock(&self.0)
+    }
+
+    /// Does what must not be done after the end, and does not take long; `None`: it has come already.
+    pub(super) fn before<T>(&self, act: impl FnOnce() -> T) -> Option<T> {
+        let over = lock(&self.0);
+        (!*over).then(act)
+    }
 }
 
 /// Partitions under their ownership numbers.
@@ -66,11 +87,11 @@ impl Membership {
     }
 
     /// These are owned from now on.
-    pub(super) fn add(&self, places: impl IntoIterator<Item = (TopicPartition, Ownership, Arc<AtomicBool>)>) {
+    pub(super) fn add(&self, places: impl IntoIterator<Item = (TopicPartition, Ownership, Arc<End>)>) {
         let mut state = lock(&self.0);
         state.renew_proof();
-        for (place, ownership, over) in places {
-            state.owned.insert(place, Owned { ownership, over });
+        for (place, ownership, end) in places {
+            state.owned.insert(place, Owned { ownership, end });
         }
     }
 
@@ -94,7 +115,7 @@ impl Membership {
                 .is_some_and(|owned| owned.ownership == *ownership)
                 && let Some(owned) = state.owned.remove(place)
             {
-                owned.over.store(true, Ordering::SeqCst);
+                owned.end.set();
             }
         }
     }
@@ -104,7 +125,7 @@ impl Membership {
         let mut state = lock(&self.0);
         state.proof = None;
         for owned in std::mem::take(&mut state.owned).into_values() {
-            owned.over.store(true, Ordering::SeqCst);
+            owned.end.set();
         }
     }
 

@@ -1,10 +1,7 @@
 //! An assigned partition's records.
 
 use std::{
-    sync::{
-        Arc, Mutex,
-        atomic::{AtomicBool, Ordering},
-    },
+    sync::{Arc, Mutex},
     task::{Context, Poll},
     time::Duration,
 };
@@ -19,6 +16,7 @@ use super::{
         },
     },
     lock,
+    membership::End,
 };
 use crate::{
     batch::Batch,
@@ -35,11 +33,11 @@ const SEEK_PAUSE: Duration = Duration::from_millis(5);
 /// Reads a partition for as long as the assignment lasts; then it falls silent.
 pub(super) struct KafkaQueue {
     place: TopicPartition,
+    /// The partition's next assignment to this member shares it, perhaps while this object is still here.
     queue: Arc<NativeQueue>,
     seeks: Arc<ClientThread>,
     shared: Arc<Shared>,
-    /// The assignment has ended.
-    over: Arc<AtomicBool>,
+    end: Arc<End>,
     seek: Arc<Mutex<Seek>>,
     isolation: Isolation,
     position: Option<Offset>,
@@ -63,7 +61,7 @@ impl KafkaQueue {
         place: TopicPartition,
         queue: NativeQueue,
         seeks: Arc<ClientThread>,
-        over: Arc<AtomicBool>,
+        end: Arc<End>,
         shared: Arc<Shared>,
         isolation: Isolation,
     ) -> Self {
@@ -73,7 +71,7 @@ impl KafkaQueue {
             queue: Arc::new(queue),
             seeks,
             shared,
-            over,
+            end,
             seek: Arc::default(),
             isolation,
             position: None,
@@ -107,6 +105,37 @@ impl KafkaQueue {
         }
     }
 
+    /// The next records.
+    fn take(&mut self, cx: &mut Context<'_>, max: usize) -> Poll<Result<Batch>> {
+        // The waker first, then the look.
+        self.queue.register(cx.waker());
+        if let Some(error) = self.error.take() {
+            return Poll::Ready(Err(error));
+        }
+        match self.is_sought() {
+            Ok(true) => {}
+            Ok(false) => return Poll::Pending,
+            Err(error) => return Poll::Ready(Err(error)),
+        }
+        loop {
+            let found = take_batch(&self.queue, max.max(1));
+            let error = found.error.and_then(|error| self.judge(&error));
+            if found.batch.remaining() > 0 {
+                self.position = found.next;
+                self.error = error;
+                return Poll::Ready(Ok(found.batch));
+            }
+            match error {
+                Some(error) => return Poll::Ready(Err(error)),
+                None if found.any => {}
+                None => {
+                    self.pass_markers();
+                    return Poll::Pending;
+                }
+            }
+        }
+    }
+
     /// What an error is to the reader; `None`: nothing, librdkafka goes on by itself.
     fn judge(&self, error: &NativeError) -> Option<ClusterError> {
         match kind_of(error.code) {
@@ -125,40 +154,9 @@ impl KafkaQueue {
 
 impl Queue for KafkaQueue {
     fn poll_batch(&mut self, cx: &mut Context<'_>, max: usize) -> Poll<Result<Batch>> {
-        // The waker first, then the look.
-        self.queue.register(cx.waker());
-        if self.over.load(Ordering::SeqCst) {
-            return Poll::Pending;
-        }
-        if let Some(error) = self.error.take() {
-            return Poll::Ready(Err(error));
-        }
-        match self.is_sought() {
-            Ok(true) => {}
-            Ok(false) => return Poll::Pending,
-            Err(error) => return Poll::Ready(Err(error)),
-        }
-        loop {
-            let found = take_batch(&self.queue, max.max(1));
-            let error = found.error.and_then(|error| self.judge(&error));
-            if found.batch.remaining() > 0 {
-                // Nothing is handed out once the assignment is over.
-                if self.over.load(Ordering::SeqCst) {
-                    return Poll::Pending;
-                }
-                self.position = found.next;
-                self.error = error;
-                return Poll::Ready(Ok(found.batch));
-            }
-            match error {
-                Some(error) => return Poll::Ready(Err(error)),
-                None if found.any => {}
-                None => {
-                    self.pass_markers();
-                    return Poll::Pending;
-                }
-            }
-        }
+        // Whoever came later would take the records of the partition's next assignment, or its wake-ups.
+        let end = self.end.clone();
+        end.before(|| self.take(cx, max)).unwrap_or(Poll::Pending)
     }
 
     fn seek(&mut self, to: SeekTo) {
@@ -179,7 +177,7 @@ impl Queue for KafkaQueue {
             isolation: self.isolation,
             number,
             queue: self.queue.clone(),
-            over: self.over.clone(),
+            end: self.end.clone(),
             seek: self.seek.clone(),
         };
         self.seeks.run(move || job.run());
@@ -212,14 +210,14 @@ struct SeekJob {
     isolation: Isolation,
     number: u64,
     queue: Arc<NativeQueue>,
-    over: Arc<AtomicBool>,
+    end: Arc<End>,
     seek: Arc<Mutex<Seek>>,
 }
 
 impl SeekJob {
     /// Seeks, and fetches from there. What is in the queue from before is not shown any more after that.
     fn run(self) {
-        while !self.over.load(Ordering::SeqCst) && lock(&self.seek).number == self.number {
+        while !self.end.has_come() && lock(&self.seek).number == self.number {
             let outcome = match self.step() {
                 // It is not fetched yet: its assignment, or the end of the one before, is still on its way.
                 Err(error) if error.code == Code::RD_KAFKA_RESP_ERR__STATE => {

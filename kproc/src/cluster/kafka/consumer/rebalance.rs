@@ -23,7 +23,7 @@ use super::{
         },
     },
     lock,
-    membership::{Membership, Numbered, next_ownership},
+    membership::{End, Membership, Numbered, next_ownership},
     queue::KafkaQueue,
     session,
 };
@@ -203,13 +203,13 @@ impl Poller {
             let place = entry.partition;
             // Before anything is fetched, so that no record takes another way.
             let queue = Queue::of_partition(&client, &place).map_err(Failed)?;
-            let (ownership, over) = (next_ownership(), Arc::<AtomicBool>::default());
-            owned.push((place.clone(), ownership, over.clone()));
+            let (ownership, end) = (next_ownership(), Arc::<End>::default());
+            owned.push((place.clone(), ownership, end.clone()));
             let queue = KafkaQueue::new(
                 place.clone(),
                 queue,
                 self.seeks.clone(),
-                over,
+                end,
                 self.shared.clone(),
                 self.request.isolation,
             );

@@ -1,12 +1,14 @@
 //! Clients: made of properties, destroyed on a thread of their own.
 
 use std::{
+    collections::BTreeMap,
     ffi::{CStr, c_char, c_int, c_void},
     ptr::NonNull,
-    sync::Arc,
+    sync::{Arc, Mutex, MutexGuard, PoisonError},
     thread,
 };
 
+use futures_util::task::AtomicWaker;
 use rdkafka_sys as sys;
 
 use super::{
@@ -16,6 +18,7 @@ use super::{
 use crate::{
     cluster::{ClusterError, ClusterErrorKind, Result},
     config::is_secret,
+    record::TopicPartition,
 };
 
 /// What a client is for.
@@ -39,7 +42,11 @@ pub(in super::super) struct Client {
     rk: NonNull<sys::rd_kafka_t>,
     /// librdkafka points to it until it is destroyed.
     log: Option<Box<LogLine>>,
+    /// Who waits for the records of each partition. As above.
+    wakers: Mutex<Wakers>,
 }
+
+type Wakers = BTreeMap<TopicPartition, Arc<AtomicWaker>>;
 
 // SAFETY: librdkafka's client objects may be used by several threads at once, and destroyed by any.
 unsafe impl Send for Client {}
@@ -87,11 +94,24 @@ impl Client {
             ));
         };
         std::mem::forget(conf);
-        Ok(Arc::new(Self { rk, log: Some(log) }))
+        Ok(Arc::new(Self {
+            rk,
+            log: Some(log),
+            wakers: Mutex::default(),
+        }))
     }
 
     pub(super) fn ptr(&self) -> *mut sys::rd_kafka_t {
         self.rk.as_ptr()
+    }
+
+    /// Whom to wake for a partition: the same one for the life of the client.
+    pub(super) fn waker_of(&self, place: &TopicPartition) -> Arc<AtomicWaker> {
+        self.wakers().entry(place.clone()).or_default().clone()
+    }
+
+    fn wakers(&self) -> MutexGuard<'_, Wakers> {
+        self.wakers.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// The error that has made the client useless, if there is one.
@@ -130,6 +150,7 @@ impl Drop for Client {
         let remains = Remains {
             rk: self.rk,
             _log: self.log.take(),
+            _wakers: std::mem::take(&mut *self.wakers()),
         };
         // If there is no thread to be had, the closure is dropped, and the client destroyed, here.
         let _ = thread::Builder::new()
@@ -142,6 +163,7 @@ impl Drop for Client {
 struct Remains {
     rk: NonNull<sys::rd_kafka_t>,
     _log: Option<Box<LogLine>>,
+    _wakers: Wakers,
 }
 
 // SAFETY: as for `Client`.
@@ -149,8 +171,8 @@ unsafe impl Send for Remains {}
 
 impl Drop for Remains {
     fn drop(&mut self) {
-        // SAFETY: all that was made of the client held the client, so nothing of it is left. The log's box is
-        // dropped after this.
+        // SAFETY: all that was made of the client held the client, so nothing of it is left. What it points
+        // to is dropped after this.
         unsafe { sys::rd_kafka_destroy_flags(self.rk.as_ptr(), sys::RD_KAFKA_DESTROY_F_NO_CONSUMER_CLOSE) };
     }
 }

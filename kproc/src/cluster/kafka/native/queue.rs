@@ -21,9 +21,16 @@ use crate::{cluster::Result, record::TopicPartition};
 /// A queue of a client.
 pub(in super::super) struct Queue {
     native: NonNull<sys::rd_kafka_queue_t>,
-    /// librdkafka points to it while the queue is here.
-    wake: Box<AtomicWaker>,
+    wake: Wake,
     client: Arc<Client>,
+}
+
+/// Who is to be woken. librdkafka points to it.
+enum Wake {
+    /// While the object is here, which nobody else has.
+    Own(Box<AtomicWaker>),
+    /// For the life of the client: several objects may be the same queue of librdkafka, which has one callback.
+    Shared(Arc<AtomicWaker>),
 }
 
 // SAFETY: librdkafka's queues may be used by several threads at once, and destroyed by any.
@@ -62,40 +69,50 @@ impl Queue {
             let queue =
                 sys::rd_kafka_queue_get_partition(client.ptr(), topic.as_ptr(), place.partition.get() as i32);
             sys::rd_kafka_queue_forward(queue, std::ptr::null_mut());
-            Ok(Self::own(client, queue))
+            Ok(Self::with(client, queue, Wake::Shared(client.waker_of(place))))
         }
     }
 
     fn own(client: &Arc<Client>, queue: *mut sys::rd_kafka_queue_t) -> Self {
-        let native = NonNull::new(queue).expect("a live client has its queues");
-        let wake = Box::new(AtomicWaker::new());
+        Self::with(client, queue, Wake::Own(Box::default()))
+    }
+
+    fn with(client: &Arc<Client>, queue: *mut sys::rd_kafka_queue_t, wake: Wake) -> Self {
         Self {
-            native,
+            native: NonNull::new(queue).expect("a live client has its queues"),
             wake,
             client: client.clone(),
         }
     }
 
+    fn waker(&self) -> &AtomicWaker {
+        match &self.wake {
+            Wake::Own(waker) => waker,
+            Wake::Shared(waker) => waker,
+        }
+    }
+
     /// From now on whoever [registers](Self::register) is woken when the queue gets something while it is empty.
     pub(in super::super) fn notify(&self) {
-        // SAFETY: the queue is alive; the box stays where it is, and the callback is taken back before it goes.
+        // SAFETY: the queue is alive; the waker stays where it is. The client keeps it if it is shared, and else the
+        // callback is taken back before it goes.
         unsafe {
             sys::rd_kafka_queue_cb_event_enable(
                 self.ptr(),
                 Some(not_empty),
-                (&raw const *self.wake).cast_mut().cast::<c_void>(),
+                std::ptr::from_ref(self.waker()).cast_mut().cast::<c_void>(),
             );
         }
     }
 
     /// Who is to be woken.
     pub(in super::super) fn register(&self, waker: &Waker) {
-        self.wake.register(waker);
+        self.waker().register(waker);
     }
 
     /// Wakes who is registered, though nothing has come.
     pub(in super::super) fn wake(&self) {
-        self.wake.wake();
+        self.waker().wake();
     }
 
     /// Lets who waits in [`poll`](Self::poll) go on.
@@ -122,16 +139,18 @@ impl Queue {
 impl Drop for Queue {
     fn drop(&mut self) {
         // SAFETY: the queue is ours. librdkafka calls back under the queue's lock, so that after the first call
-        // nobody uses the box any more.
+        // nobody uses a waker of our own any more. A shared one is used on, for the queue's other objects.
         unsafe {
-            sys::rd_kafka_queue_cb_event_enable(self.ptr(), None, std::ptr::null_mut());
+            if let Wake::Own(_) = self.wake {
+                sys::rd_kafka_queue_cb_event_enable(self.ptr(), None, std::ptr::null_mut());
+            }
             sys::rd_kafka_queue_destroy(self.ptr());
         }
     }
 }
 
 unsafe extern "C" fn not_empty(_: *mut sys::rd_kafka_t, wake: *mut c_void) {
-    // SAFETY: it is the box of a queue that is still there.
+    // SAFETY: it is the waker of a queue or a client that is still there.
     unsafe { &*wake.cast::<AtomicWaker>() }.wake();
 }
 
