@@ -32,6 +32,8 @@ pub(super) struct Shared {
     pub(super) random: u64,
     /// The longest that a [`Clock::point`] or a message takes as a rule; zero: nothing takes time.
     pub(super) longest_point: Duration,
+    /// One in so many requests to the cluster goes wrong; `None`: none does.
+    faults: Option<u64>,
     sequence: u64,
     pub(super) timers: BTreeMap<(Duration, u64), Due>,
     /// Woken, each once, in the order of waking.
@@ -84,6 +86,7 @@ impl SimClock {
             epoch: Timestamp::from_millis(1_700_000_000_000),
             random: mix(seed.wrapping_add(GOLDEN)),
             longest_point: Duration::from_millis(2),
+            faults: None,
             sequence: 0,
             timers: BTreeMap::new(),
             ready: Vec::new(),
@@ -126,6 +129,19 @@ impl SimClock {
     pub(super) fn chance(&self, end: u64) -> Option<u64> {
         let mut shared = self.lock();
         (!shared.longest_point.is_zero()).then(|| shared.random() % end)
+    }
+
+    /// From now on, one in so many requests to the cluster goes wrong; `None`: none does.
+    #[cfg(test)]
+    pub(crate) fn set_faults(&self, one_in: Option<u64>) {
+        self.lock().faults = one_in;
+    }
+
+    /// A random number, if the request that is now made shall go wrong.
+    pub(super) fn fault(&self) -> Option<u64> {
+        let mut shared = self.lock();
+        let one_in = shared.faults?;
+        shared.random().is_multiple_of(one_in).then(|| shared.random())
     }
 
     /// Adds a future to a crew.

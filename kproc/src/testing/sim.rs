@@ -6,12 +6,43 @@ use std::time::Duration;
 use super::{clock::SimClock, exec::Crew};
 use crate::{
     clock::Clock,
-    cluster::embedded::{Driver, Job},
+    cluster::{
+        ClusterErrorKind,
+        embedded::{Driver, Fault, Job, Verb},
+    },
     runtime::{Seed, Spawner},
 };
 
 /// Readers get no more at once than this, for small batches end in more places.
 const LARGEST_BATCH: u64 = 32;
+
+/// What can go wrong with a request on a real cluster. Losses are found out by time, after half a minute.
+fn faults_of(verb: Verb) -> &'static [Fault] {
+    use ClusterErrorKind as Kind;
+    match verb {
+        // Heartbeats and leaving are no requests that anybody waits for.
+        Verb::Leave => &[],
+        Verb::InitTransactions => &[
+            Fault::Refuse(Kind::Retriable),
+            Fault::Refuse(Kind::Fenced),
+            Fault::LoseRequest,
+            Fault::LoseAnswer,
+        ],
+        Verb::SendOffsets | Verb::EndTransaction => &[
+            Fault::Refuse(Kind::Retriable),
+            Fault::Refuse(Kind::AbortTransaction),
+            Fault::Refuse(Kind::Fenced),
+            Fault::Refuse(Kind::Unknown),
+            Fault::LoseRequest,
+            Fault::LoseAnswer,
+        ],
+        _ => &[
+            Fault::Refuse(Kind::Retriable),
+            Fault::LoseRequest,
+            Fault::LoseAnswer,
+        ],
+    }
+}
 
 impl Driver for SimClock {
     fn run_at(&self, due: Duration, job: Job) {
@@ -33,6 +64,14 @@ impl Driver for SimClock {
             max.min(16)
         };
         1 + (self.random() % largest as u64) as usize
+    }
+
+    fn fault(&self, verb: Verb) -> Option<Fault> {
+        let chance = SimClock::fault(self)?;
+        let faults = faults_of(verb);
+        faults
+            .get((chance % faults.len().max(1) as u64) as usize)
+            .copied()
     }
 }
 
