@@ -7,6 +7,8 @@
 
 #[path = "../broker/mod.rs"]
 mod broker;
+mod diary;
 mod heartbeats;
 mod kit;
 mod life;
+mod liveness;

@@ -31,6 +31,7 @@ mod admin;
 mod answer;
 mod client_thread;
 mod config;
+mod connect;
 mod consumer;
 mod error;
 mod log;

@@ -11,6 +11,7 @@ use futures_util::future::{Either, select, try_join3};
 
 use super::{
     Shared,
+    connect::connected,
     error::{failed, kind_of},
     native::{
         Client, Found, Kind, NativeError, OffsetSpec, Queue, TopicHandle, describe_topics, list_offset,
@@ -50,6 +51,8 @@ pub(super) struct KafkaReader {
     shared: Arc<Shared>,
     isolation: Isolation,
     client: Arc<Client>,
+    /// The client has a connection, or had one.
+    connected: bool,
     open: Option<Open>,
 }
 
@@ -65,16 +68,28 @@ struct Open {
 
 impl KafkaReader {
     pub(super) fn new(shared: Arc<Shared>, isolation: Isolation) -> Result<Self> {
-        let client = match shared.readers.take(isolation) {
-            Some(client) => client,
-            None => shared.client(Kind::Other, &shared.config.reader(isolation))?,
+        let (client, connected) = match shared.readers.take(isolation) {
+            Some(client) => (client, true),
+            None => (
+                shared.client(Kind::Other, &shared.config.reader(isolation))?,
+                false,
+            ),
         };
         Ok(Self {
             shared,
             isolation,
             client,
+            connected,
             open: None,
         })
+    }
+
+    async fn connect(&mut self) -> Result<()> {
+        if !self.connected {
+            connected(&self.client, &self.shared.config.clock).await?;
+            self.connected = true;
+        }
+        Ok(())
     }
 
     /// librdkafka does not tell a partition without a leader from one that is not there.
@@ -158,23 +173,25 @@ impl Open {
 impl Drop for KafkaReader {
     fn drop(&mut self) {
         let (shared, isolation) = (self.shared.clone(), self.isolation);
-        let (client, open) = (self.client.clone(), self.open.take());
+        let (client, open, connected) = (self.client.clone(), self.open.take(), self.connected);
         self.shared.stops.run(move || {
             if let Some(open) = open {
                 open.stop();
             }
-            shared.readers.put(isolation, client);
+            if connected {
+                shared.readers.put(isolation, client);
+            }
         });
     }
 }
 
 impl Reader for KafkaReader {
     fn watermarks(&mut self, partition: TopicPartition) -> BoxFuture<'_, Result<Watermarks>> {
-        let ask = |spec| list_offset(&self.client, &partition, spec);
-        let calls = ask(OffsetSpec::Earliest)
-            .and_then(|earliest| Ok((earliest, ask(OffsetSpec::Stable)?, ask(OffsetSpec::Latest)?)));
         Box::pin(async move {
-            let (earliest, stable, latest) = calls?;
+            self.connect().await?;
+            let ask = |spec| list_offset(&self.client, &partition, spec);
+            let earliest = ask(OffsetSpec::Earliest)?;
+            let (stable, latest) = (ask(OffsetSpec::Stable)?, ask(OffsetSpec::Latest)?);
             let (earliest, stable, latest) = match try_join3(earliest, stable, latest).await {
                 Ok(answers) => answers,
                 Err(error) => {
@@ -201,6 +218,7 @@ impl Reader for KafkaReader {
         Box::pin(async move {
             let clock = self.shared.config.clock.clone();
             let deadline = clock.now().saturating_add(wait);
+            self.connect().await?;
             let open = self.open(&partition, from).await?;
             let open = self.open.insert(open);
             loop {

@@ -245,11 +245,9 @@ impl SeekJob {
             SeekTo::Latest if self.isolation == Isolation::ReadCommitted => self.ask(OffsetSpec::Stable)?,
             SeekTo::Latest => self.ask(OffsetSpec::Latest)?,
         };
-        let target = match self.to {
-            // Should records be deleted just now, there is a new first one.
-            SeekTo::Earliest => PartitionList::BEGINNING,
-            SeekTo::At(_) | SeekTo::Latest => offset.get() as i64,
-        };
+        // Not librdkafka's name for the first record: it asks for its place once more, and as the partition is resumed
+        // meanwhile, half a second later again.
+        let target = offset.get() as i64;
         let list = PartitionList::of([(&self.place, target)]).map_err(invalid)?;
         if std::mem::take(&mut lock(&self.seek).stopped) {
             // The classic protocol cannot. That must not look like a seek that comes too early.

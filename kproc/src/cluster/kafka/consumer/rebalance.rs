@@ -16,6 +16,7 @@ use super::{
         Shared,
         client_thread::ClientThread,
         config::Protocol,
+        connect::connect,
         error::{failed, kind_of},
         native::{
             Client, Code, Event as NativeEvent, EventKind, Kind, NativeError, PartitionList, Queue,
@@ -34,6 +35,9 @@ const POLL: i32 = 100;
 
 /// How often a held revocation is looked after.
 const LOOK: Duration = Duration::from_millis(50);
+
+/// How long a connection is waited for before the group is joined.
+const CONNECT: Duration = Duration::from_secs(1);
 
 /// How long leaving may take.
 const LEAVE_TIMEOUT: Duration = Duration::from_secs(10);
@@ -147,6 +151,9 @@ impl Poller {
     }
 
     fn join(&self) -> Step {
+        let clock = &*self.shared.config.clock;
+        // Failing is no harm: brokers that are away are waited for, and what they refuse comes as an event.
+        let _ = connect(self.client(), clock, CONNECT, || !self.control.is_over());
         if self.protocol == Protocol::Consumer {
             session::set(self.client(), &self.request);
         }
