@@ -101,6 +101,7 @@ fn assigned() -> Assigned {
         heartbeat_interval: None,
         revoke_timeout: Duration::from_secs(10),
         isolation: Isolation::ReadCommitted,
+        read_ahead: None,
         client_id: String::new(),
     };
     let mut member = connection.join(request).unwrap();

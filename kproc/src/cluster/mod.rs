@@ -78,6 +78,9 @@ pub struct JoinRequest {
     pub revoke_timeout: Duration,
     /// Which records the partition queues show.
     pub isolation: Isolation,
+    /// How many bytes of records each partition queue may hold before they are taken, about; `None`: as the
+    /// implementation likes.
+    pub read_ahead: Option<usize>,
     /// A text that other members can read, such as a fingerprint of the topology.
     pub client_id: String,
 }
@@ -287,6 +290,8 @@ pub struct ProducerOptions {
     pub transaction_timeout: Option<Duration>,
     /// No batch is larger, unless it is of one record: the least that any of its topics takes. `None`: it is not known.
     pub max_batch: Option<usize>,
+    /// How many bytes of records may wait to be written, about; `None`: as the implementation likes.
+    pub buffer: Option<usize>,
 }
 
 /// Places in partitions: for each, the place after the last record that was written there.

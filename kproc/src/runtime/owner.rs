@@ -14,7 +14,7 @@ use super::{
     gather::Tasks,
     identity::Identity,
     order::{RestorerOrder, WorkerHandle, WorkerOrder},
-    plan::Plan,
+    plan::{Plan, Share},
     restore::Restore,
     restorer::Restorer,
     slot::{Tenure, Token},
@@ -59,7 +59,7 @@ impl OwnerSeed {
             Some(_) => Some(Identity::take(&self.plan.directory(), &*clock)?),
             None => None,
         };
-        let member = self.join()?;
+        let member = self.join(&partitions)?;
         let group = member.group();
         // Dropped by each part when it has ended.
         let (part, mut parts) = unbounded_channel::<std::convert::Infallible>();
@@ -98,8 +98,14 @@ impl OwnerSeed {
         Ok(())
     }
 
-    fn join(&self) -> Result<Box<dyn Member>, RunError> {
+    /// `partitions`: how many each group has.
+    fn join(&self, partitions: &[u32]) -> Result<Box<dyn Member>, RunError> {
         let topology = &self.plan.topology;
+        let inputs = topology.groups.iter().map(|group| group.inputs.len());
+        let all: usize = inputs
+            .zip(partitions)
+            .map(|(inputs, partitions)| inputs * *partitions as usize)
+            .sum();
         let mut topics: Vec<Arc<str>> = topology
             .groups
             .iter()
@@ -114,6 +120,7 @@ impl OwnerSeed {
             heartbeat_interval: self.plan.settings.heartbeat_interval,
             revoke_timeout: self.plan.settings.revoke_timeout,
             isolation: Isolation::ReadCommitted,
+            read_ahead: Some(Share::read_ahead(self.plan.settings.memory, all)),
             client_id: check::client_id(topology),
         };
         self.cluster
@@ -129,6 +136,10 @@ impl OwnerSeed {
                 .map(|identity| identity.transactional_id(&self.plan.topology.app, worker)),
             transaction_timeout: transactions.map(|transactions| transactions.timeout),
             max_batch: self.plan.topology.bindings.limits().smallest(),
+            buffer: Some(Share::buffer(
+                self.plan.settings.memory,
+                self.plan.settings.threads,
+            )),
         }
     }
 

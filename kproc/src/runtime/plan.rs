@@ -93,8 +93,9 @@ impl Settings {
     }
 }
 
-/// A share of [`Settings::memory`] for each kind of use. What is in librdkafka's or the log's own buffers is
-/// not ours to count; what we take out of them is.
+/// A share of [`Settings::memory`] for each kind of use: half for what tasks have sent and not yet committed, a quarter
+/// for what they were given, and a quarter for the cluster's client: what it reads ahead and what it has to write. Of
+/// that, each gets half, and is told half of its half, for small records take as much again.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Share {
     /// Bytes of records taken from an input at once.
@@ -112,6 +113,23 @@ impl Share {
     const RECORD: usize = 64;
     /// Even the smallest share holds one large record.
     const SMALLEST_TASK: usize = 64 << 10;
+
+    /// A partition that reads further ahead gains no speed.
+    const LARGEST_READ_AHEAD: usize = 8 << 20;
+    /// A producer with more to write gains no speed.
+    const LARGEST_BUFFER: usize = 8 << 20;
+    /// There is room for one large record.
+    const SMALLEST_BUFFER: usize = 2 << 20;
+
+    /// Bytes that each partition may read ahead, if all of them come to this process.
+    pub(super) fn read_ahead(memory: usize, partitions: usize) -> usize {
+        (memory / 16 / partitions.max(1)).min(Self::LARGEST_READ_AHEAD)
+    }
+
+    /// Bytes that may wait in the producer of each worker.
+    pub(super) fn buffer(memory: usize, workers: usize) -> usize {
+        (memory / 16 / workers.max(1)).clamp(Self::SMALLEST_BUFFER, Self::LARGEST_BUFFER)
+    }
 
     /// The shares when a process has this many tasks that read `inputs` partitions together.
     pub(super) fn of(memory: usize, tasks: usize, inputs: usize) -> Self {
@@ -139,6 +157,9 @@ mod tests {
         let many = Share::of(256 << 20, 1000, 2000);
         assert_eq!(many.batch, (64 << 20) / 2000);
         assert!(1000 * many.task <= 128 << 20);
+        assert_eq!(Share::read_ahead(256 << 20, 1), 8 << 20);
+        assert!(500 * Share::read_ahead(256 << 20, 500) <= 16 << 20);
+        assert!(8 * Share::buffer(256 << 20, 8) <= 16 << 20);
     }
 
     #[test]

@@ -233,6 +233,7 @@ impl World {
             heartbeat_interval: None,
             revoke_timeout: self.harness.patience(),
             isolation: Isolation::ReadCommitted,
+            read_ahead: None,
             client_id: "conformance".into(),
         }
     }

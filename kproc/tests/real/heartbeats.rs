@@ -25,6 +25,7 @@ impl Peer {
             heartbeat_interval: Some(heartbeat),
             revoke_timeout: Duration::from_secs(5),
             isolation: Isolation::ReadCommitted,
+            read_ahead: None,
             client_id: "peer".into(),
         };
         Self {

@@ -2,7 +2,11 @@
 
 use std::{fmt, fs, path::Path, sync::Arc, time::Duration};
 
-use super::{log::Log, native};
+use super::{
+    limits::{self, Limits},
+    log::Log,
+    native,
+};
 use crate::{
     clock::Clock,
     cluster::{ClusterError, ClusterErrorKind, Isolation, JoinRequest, ProducerOptions, Result},
@@ -115,8 +119,6 @@ const CONSUMER: &[(&str, &str)] = &[
     ("fetch.queue.backoff.ms", "10"),
     // A partition that is added waits for the fetch on its way; 500 by default.
     ("fetch.wait.max.ms", "100"),
-    // Of each partition that is split off.
-    ("queued.max.messages.kbytes", "2048"),
     // Topics that are made later are found within this time.
     ("topic.metadata.refresh.interval.ms", "30000"),
 ];
@@ -127,8 +129,6 @@ const PRODUCER: &[(&str, &str)] = &[
     ("batch.num.messages", "100000"),
     // Topics have limits of their own, which may be larger.
     ("message.max.bytes", "1000000000"),
-    // Ninety megabytes at full speed instead of 270, at the same cost.
-    ("queue.buffering.max.kbytes", "8192"),
     // Paid by every transaction that follows another one at once; 100 by default.
     ("retry.backoff.ms", "10"),
 ];
@@ -183,8 +183,9 @@ impl Config {
     }
 
     /// Defaults, the user's over them, and what is ours over all.
-    fn build(&self, defaults: &[(&str, &str)], own: &[(&str, &str)]) -> Built {
-        let common = COMMON.iter().chain(defaults).copied();
+    fn build(&self, defaults: &[(&str, &str)], limits: &Limits, own: &[(&str, &str)]) -> Built {
+        let limits = limits.iter().map(|(name, value)| (*name, &**value));
+        let common = COMMON.iter().chain(defaults).copied().chain(limits);
         let mut built = Built::new();
         let given = common.filter(|(name, _)| self.user.get(name).is_none());
         let last = [("bootstrap.servers", &*self.brokers)];
@@ -226,7 +227,8 @@ impl Config {
                 ("heartbeat.interval.ms", &*heartbeat),
             ]),
         }
-        self.build(CONSUMER, &own)
+        let limits = limits::read_ahead(request.read_ahead.unwrap_or(limits::READ_AHEAD));
+        self.build(CONSUMER, &limits, &own)
     }
 
     /// A reader outside any group.
@@ -238,7 +240,7 @@ impl Config {
             ("auto.offset.reset", "error"),
             ("isolation.level", isolation_level(isolation)),
         ];
-        self.build(CONSUMER, &own)
+        self.build(CONSUMER, &limits::read_ahead(limits::READ_AHEAD), &own)
     }
 
     /// How large batches become: the user's choice, or librdkafka's.
@@ -262,7 +264,8 @@ impl Config {
         if let Some(bound) = &bound {
             own.push(("batch.size", bound));
         }
-        self.build(PRODUCER, &own)
+        let limits = limits::buffer(options.buffer.unwrap_or(limits::BUFFER));
+        self.build(PRODUCER, &limits, &own)
     }
 
     /// Administration. It joins no group, but librdkafka (2.12) dies of a coordinator's refusal to list offsets
@@ -270,6 +273,7 @@ impl Config {
     pub(super) fn admin(&self) -> Built {
         self.build(
             &[],
+            &Limits::new(),
             &[("group.id", "kproc-admin"), ("enable.auto.commit", "false")],
         )
     }

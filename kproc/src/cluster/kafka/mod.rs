@@ -4,7 +4,8 @@
 //! mean. What may not: anything about tasks, state or time-outs of the runtime. `unsafe` and the names of
 //! librdkafka's functions are in `native` only.
 //!
-//! - `config`: properties of clients: kproc's, the user's, and those that the user cannot have.
+//! - `config`: properties of clients: kproc's, the user's, and those that the user cannot have. `limits`: what they
+//!   may take of memory.
 //! - `consumer`: membership of a group. A thread polls, and runs the rebalances; each partition has a queue.
 //! - `producer`: records and transactions. One thread for the calls that block, one for delivery reports.
 //! - `reader` and `admin`: questions are futures, and take no thread.
@@ -34,6 +35,7 @@ mod config;
 mod connect;
 mod consumer;
 mod error;
+mod limits;
 mod log;
 mod native;
 mod producer;

@@ -85,6 +85,7 @@ impl Group {
             heartbeat_interval: None,
             revoke_timeout: REVOKE,
             isolation: Isolation::ReadCommitted,
+            read_ahead: None,
             client_id: String::new(),
         };
         let member = connection.join(request).unwrap();

@@ -70,6 +70,7 @@ impl World {
             heartbeat_interval: None,
             revoke_timeout: Duration::from_secs(60),
             isolation: Isolation::ReadCommitted,
+            read_ahead: None,
             client_id: String::new(),
         };
         let member = connection.join(request).unwrap();

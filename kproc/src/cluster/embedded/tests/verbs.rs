@@ -228,6 +228,7 @@ fn wakers_may_use_the_cluster() {
         heartbeat_interval: None,
         revoke_timeout: SESSION,
         isolation: Isolation::ReadCommitted,
+        read_ahead: None,
         client_id: String::new(),
     };
     let mut member = connection.join(request).unwrap();

@@ -1,0 +1,79 @@
+//! From bytes to librdkafka's limits, which know little of what records take.
+//!
+//! librdkafka counts the values of records only. What it allocates for each of them besides is more than small
+//! records themselves, so that a limit in bytes needs one in records beside it.
+
+/// Default properties.
+pub(super) type Limits = Vec<(&'static str, String)>;
+
+/// What a partition may read ahead if nothing was said.
+pub(super) const READ_AHEAD: usize = 4 << 20;
+
+/// What a producer may hold if nothing was said.
+pub(super) const BUFFER: usize = 8 << 20;
+
+/// What one record is taken for, at least: small ones have about as much of librdkafka's own around them.
+const RECORD: usize = 512;
+
+/// Asking for less at once gains no memory worth the requests. Brokers send a whole batch of records in any case.
+const SMALLEST_FETCH: usize = 16 << 10;
+/// Asking for more at once gains no speed.
+const LARGEST_FETCH: usize = 1 << 20;
+
+/// How far a consumer or reader reads ahead in one partition. Its queue may hold up to three quarters of `bytes`, the
+/// last fetch of it included.
+///
+/// librdkafka has these limits for each partition, because each has a queue of its own, and nothing that bounds all
+/// of them together.
+pub(super) fn read_ahead(bytes: usize) -> Limits {
+    vec![
+        ("queued.max.messages.kbytes", kilobytes(bytes / 2)),
+        ("queued.min.messages", (bytes / RECORD).max(16).to_string()),
+        (
+            "fetch.message.max.bytes",
+            (bytes / 4).clamp(SMALLEST_FETCH, LARGEST_FETCH).to_string(),
+        ),
+    ]
+}
+
+/// What a producer may hold.
+pub(super) fn buffer(bytes: usize) -> Limits {
+    vec![
+        ("queue.buffering.max.kbytes", kilobytes(bytes)),
+        (
+            "queue.buffering.max.messages",
+            (bytes / RECORD * 2).max(1000).to_string(),
+        ),
+    ]
+}
+
+fn kilobytes(bytes: usize) -> String {
+    (bytes / 1024).max(1).to_string()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn number(limits: &Limits, name: &str) -> usize {
+        let (_, value) = limits.iter().find(|(it, _)| *it == name).unwrap();
+        value.parse().unwrap()
+    }
+
+    #[test]
+    fn a_share_bounds_the_queue_with_its_last_fetch() {
+        for bytes in [0, 1000, 64 << 10, 1 << 20, READ_AHEAD, 64 << 20] {
+            let limits = read_ahead(bytes);
+            let fetch = number(&limits, "fetch.message.max.bytes");
+            let queued = number(&limits, "queued.max.messages.kbytes") * 1000;
+            assert!(
+                queued + fetch <= (bytes * 3 / 4).max(SMALLEST_FETCH + 1000),
+                "{bytes}"
+            );
+            assert!(
+                number(&limits, "queued.min.messages") > 0,
+                "librdkafka takes no zero"
+            );
+        }
+    }
+}
