@@ -2,6 +2,8 @@
 
 mod bindings;
 mod limits;
+#[cfg(feature = "kafka")]
+mod parcel;
 mod size;
 mod topics;
 
@@ -9,6 +11,8 @@ use std::{fmt, sync::Arc};
 
 use kproc_store::codec::{Codec, EncodeError};
 
+#[cfg(feature = "kafka")]
+pub(crate) use self::parcel::Parcel;
 use self::topics::Topics;
 pub(crate) use self::{
     bindings::Bindings,
@@ -44,6 +48,11 @@ impl Span {
         start: 0,
         length: u32::MAX,
     };
+
+    #[inline]
+    fn of(self, bytes: &[u8]) -> Option<&[u8]> {
+        (self.length != u32::MAX).then(|| &bytes[self.start as usize..][..self.length as usize])
+    }
 }
 
 struct Row {
@@ -53,6 +62,21 @@ struct Row {
     key: Span,
     value: Span,
     headers: Span,
+}
+
+impl Row {
+    #[inline]
+    fn record<'o>(&self, bytes: &'o [u8], topic: &'o Arc<str>) -> OutgoingRecord<'o> {
+        OutgoingRecord {
+            topic,
+            topic_id: self.topic,
+            partition: self.partition,
+            timestamp: self.timestamp,
+            key: self.key.of(bytes),
+            value: self.value.of(bytes),
+            headers: Headers::from_encoded(self.headers.of(bytes).unwrap_or_default()),
+        }
+    }
 }
 
 /// A record to be produced, lent by an [`Outbox`].
@@ -152,15 +176,7 @@ impl Outbox {
     }
 
     fn record(&self, row: &Row) -> OutgoingRecord<'_> {
-        OutgoingRecord {
-            topic: self.topics.target(row.topic),
-            topic_id: row.topic,
-            partition: row.partition,
-            timestamp: row.timestamp,
-            key: self.slice(row.key),
-            value: self.slice(row.value),
-            headers: Headers::from_encoded(self.slice(row.headers).unwrap_or_default()),
-        }
+        row.record(&self.bytes, self.topics.target(row.topic))
     }
 
     /// Adds a record of bytes. The topic's name is that in the cluster.
@@ -357,10 +373,6 @@ impl Outbox {
             start,
             end: Some(self.bytes.len()),
         }
-    }
-
-    fn slice(&self, span: Span) -> Option<&[u8]> {
-        (span.length != u32::MAX).then(|| &self.bytes[span.start as usize..][..span.length as usize])
     }
 }
 

@@ -46,6 +46,12 @@ impl Topics {
         &self.list[topic.0 as usize].target
     }
 
+    /// The names in the cluster, by number.
+    #[cfg(feature = "kafka")]
+    pub(super) fn targets(&self) -> impl Iterator<Item = &Arc<str>> {
+        self.list.iter().map(|entry| &entry.target)
+    }
+
     /// The name in the program, or else in the cluster.
     pub(super) fn name(&self, topic: TopicId) -> &str {
         let entry = &self.list[topic.0 as usize];

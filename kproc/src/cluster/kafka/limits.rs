@@ -36,8 +36,9 @@ pub(super) fn read_ahead(bytes: usize) -> Limits {
     ]
 }
 
-/// What a producer may hold.
+/// What librdkafka may hold of a producer's records. Half of `bytes`: as much may wait outside.
 pub(super) fn buffer(bytes: usize) -> Limits {
+    let bytes = bytes / 2;
     vec![
         ("queue.buffering.max.kbytes", kilobytes(bytes)),
         (

@@ -130,6 +130,12 @@ impl Client {
         })
     }
 
+    /// How many records of a producer are not written yet, or were not heard of.
+    pub(in super::super) fn unwritten(&self) -> usize {
+        // SAFETY: the client is alive.
+        usize::try_from(unsafe { sys::rd_kafka_outq_len(self.ptr()) }).unwrap_or(0)
+    }
+
     /// Waits until some broker has answered, or for this long. Returns its id.
     pub(in super::super) fn connect(&self, timeout: c_int) -> std::result::Result<i32, NativeError> {
         let mut metadata = std::ptr::null();

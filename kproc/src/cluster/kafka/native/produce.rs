@@ -86,7 +86,7 @@ impl TopicHandle {
                 millis => millis,
             });
         let partition = record.partition.map_or(-1, |partition| partition.get() as i32);
-        let mut arguments = vec![
+        let arguments = [
             argument(
                 Type::RD_KAFKA_VTYPE_RKT,
                 Value {
@@ -113,20 +113,22 @@ impl TopicHandle {
                 },
             ),
             argument(Type::RD_KAFKA_VTYPE_TIMESTAMP, Value { i64_: timestamp }),
-        ];
-        if let Some(headers) = &headers {
-            arguments.push(argument(
+            argument(
                 Type::RD_KAFKA_VTYPE_HEADERS,
-                Value { headers: headers.0 },
-            ));
-        }
+                Value {
+                    headers: headers.as_ref().map_or(std::ptr::null_mut(), |headers| headers.0),
+                },
+            ),
+        ];
+        // The last one is left out if there are none.
+        let count = arguments.len() - usize::from(headers.is_none());
         // SAFETY: each argument is of the kind that its type says, and lives for the call; key and value are
         // copied; the headers are librdkafka's if the call succeeds, and ours otherwise.
         let outcome = unsafe {
             NativeError::take(sys::rd_kafka_produceva(
                 self.client.ptr(),
                 arguments.as_ptr(),
-                arguments.len(),
+                count,
             ))
         };
         if outcome.is_ok() {

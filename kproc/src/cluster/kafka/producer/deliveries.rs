@@ -12,11 +12,14 @@ use std::{
 
 use futures_util::task::AtomicWaker;
 
-use super::super::{
-    client_thread::no_thread,
-    error::{failed, kind_of},
-    log::Log,
-    native::{Client, Code, Event, EventKind, NativeError, Queue, Transaction},
+use super::{
+    super::{
+        client_thread::no_thread,
+        error::{failed, kind_of},
+        log::Log,
+        native::{Client, Code, Event, EventKind, NativeError, Queue, Transaction},
+    },
+    outgoing::{Outgoing, When},
 };
 use crate::{
     cluster::{ClusterError, ClusterErrorKind, Positions, Result},
@@ -35,6 +38,7 @@ pub(super) struct Deliveries {
     room: AtomicWaker,
     /// The producer's events come here.
     pub(super) queue: Arc<Queue>,
+    outgoing: Arc<Outgoing>,
     /// The producer was dropped.
     pub(super) gone: AtomicBool,
 }
@@ -48,11 +52,12 @@ struct Heard {
 
 impl Deliveries {
     /// Starts a thread that listens to a producer.
-    pub(super) fn listen(client: &Arc<Client>, log: Arc<Log>) -> Result<Arc<Self>> {
+    pub(super) fn listen(client: &Arc<Client>, outgoing: Arc<Outgoing>, log: Arc<Log>) -> Result<Arc<Self>> {
         let deliveries = Arc::new(Self {
             heard: Mutex::default(),
             room: AtomicWaker::new(),
             queue: Arc::new(Queue::main(client)),
+            outgoing,
             gone: AtomicBool::new(false),
         });
         let listener = deliveries.clone();
@@ -60,6 +65,10 @@ impl Deliveries {
             while !listener.gone.load(Ordering::SeqCst) {
                 if let Some(event) = listener.queue.poll(POLL) {
                     listener.hear(&event, &log);
+                    // Its records count as unwritten as long as they are here.
+                    drop(event);
+                    listener.hand_over(When::Good);
+                    listener.room.wake();
                 }
             }
         };
@@ -102,8 +111,6 @@ impl Deliveries {
                         }
                     }
                 });
-                drop(heard);
-                self.room.wake();
             }
             EventKind::Error => {
                 if let Some(error) = event.error() {
@@ -119,6 +126,13 @@ impl Deliveries {
         }
     }
 
+    /// Hands over what waits. What is not taken is told by the next flush.
+    fn hand_over(&self, when: When) {
+        if let Err(error) = self.outgoing.hand_over(when) {
+            self.lock().failure.get_or_insert(error);
+        }
+    }
+
     /// Who is to be woken when there is room for more.
     pub(super) fn register(&self, waker: &Waker) {
         self.room.register(waker);
@@ -127,8 +141,10 @@ impl Deliveries {
     /// Blocks until all that was handed over is written or has failed.
     pub(super) fn flush(&self, client: &Client) -> Result<()> {
         loop {
+            self.hand_over(When::Now);
             match client.flush(FLUSH) {
-                Ok(()) => return Ok(()),
+                Ok(()) if self.outgoing.is_empty() => return Ok(()),
+                Ok(()) => {}
                 Err(error) if self.gone.load(Ordering::SeqCst) => {
                     return Err(failed("the producer was dropped while it wrote", &error));
                 }
@@ -155,8 +171,9 @@ impl Deliveries {
         Ok(positions)
     }
 
-    /// Nothing of it matters any more.
+    /// Nothing of it matters any more, nor what was not handed over.
     pub(super) fn forget(&self) {
+        self.outgoing.forget();
         *self.lock() = Heard::default();
     }
 }

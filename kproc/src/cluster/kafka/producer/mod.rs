@@ -1,14 +1,14 @@
 //! Writing records.
 //!
-//! Records are handed to librdkafka on the caller's thread, which does not block; calls that do are made on a
-//! thread of the producer's own; what became of records is heard on another ([`deliveries`]). A transaction's steps
-//! are in [`transaction`].
+//! Records gather while others are written, and are then handed to librdkafka ([`outgoing`]), which does not block;
+//! calls that do are made on a thread of the producer's own; what became of records is heard on another
+//! ([`deliveries`]). A transaction's steps are in [`transaction`].
 
 mod deliveries;
+mod outgoing;
 mod transaction;
 
 use std::{
-    collections::BTreeMap,
     future::poll_fn,
     sync::{Arc, atomic::Ordering},
     task::Poll,
@@ -16,6 +16,7 @@ use std::{
 
 use self::{
     deliveries::Deliveries,
+    outgoing::{Outgoing, When},
     transaction::{Steps, no_transactions},
 };
 use super::{
@@ -23,22 +24,23 @@ use super::{
     client_thread::ClientThread,
     consumer::KafkaGroup,
     error::failed_step,
-    native::{Client, Code, Kind, NativeError, TopicHandle, Transaction},
+    limits,
+    native::{Client, Kind, Transaction},
 };
 use crate::{
     clock::BoxFuture,
     cluster::{
         ClusterError, ClusterErrorKind, Group, OffsetCommit, Positions, Producer, ProducerOptions, Result,
     },
-    outbox::{Outbox, OutgoingRecord},
+    outbox::Outbox,
 };
 
 /// A producer, with transactions or without.
 pub(super) struct KafkaProducer {
     client: Arc<Client>,
     deliveries: Arc<Deliveries>,
+    outgoing: Arc<Outgoing>,
     calls: ClientThread,
-    topics: BTreeMap<Arc<str>, TopicHandle>,
     /// The steps of its transactions, if it has any.
     steps: Option<Arc<Steps>>,
     state: State,
@@ -61,7 +63,10 @@ impl KafkaProducer {
     pub(super) fn new(shared: &Arc<Shared>, options: ProducerOptions) -> Result<Self> {
         let config = &shared.config;
         let client = shared.client(Kind::Producer, &config.producer(&options))?;
-        let deliveries = Deliveries::listen(&client, config.log.clone())?;
+        let limit = options.buffer.unwrap_or(limits::BUFFER) / 2;
+        let outgoing = Outgoing::new(client.clone(), options.transactional_id.clone(), limit);
+        let outgoing = Arc::new(outgoing);
+        let deliveries = Deliveries::listen(&client, outgoing.clone(), config.log.clone())?;
         let steps = options.transactional_id.map(|id| {
             Arc::new(Steps {
                 id,
@@ -74,7 +79,7 @@ impl KafkaProducer {
         Ok(Self {
             deliveries,
             calls: ClientThread::start("kproc-kafka-call")?,
-            topics: BTreeMap::new(),
+            outgoing,
             state: if steps.is_some() {
                 State::Uninitialized
             } else {
@@ -118,48 +123,6 @@ impl KafkaProducer {
             _ => State::Poisoned,
         };
     }
-
-    /// Hands a record over. `None`: there is no room at present.
-    fn produce(&mut self, record: &OutgoingRecord<'_>) -> Option<Result<()>> {
-        if !self.topics.contains_key(record.topic) {
-            let handle = TopicHandle::new(&self.client, record.topic);
-            let handle = handle.and_then(|handle| handle.map_err(|error| self.refused(record, &error)));
-            match handle {
-                Ok(handle) => self.topics.insert(record.topic.clone(), handle),
-                Err(error) => return Some(Err(error)),
-            };
-        }
-        match self.topics[record.topic].produce(record) {
-            Ok(()) => Some(Ok(())),
-            Err(error) if error.code == Code::RD_KAFKA_RESP_ERR__QUEUE_FULL => None,
-            Err(error) => Some(Err(self.refused(record, &error))),
-        }
-    }
-
-    fn refused(&self, record: &OutgoingRecord<'_>, error: &NativeError) -> ClusterError {
-        let size = record.key.map_or(0, <[u8]>::len) + record.value.map_or(0, <[u8]>::len);
-        match &self.steps {
-            Some(steps) if error.fatal => failed_step(&steps.id, "a record", error),
-            _ => deliveries::not_written(format_args!("topic `{}`", record.topic), size, error),
-        }
-    }
-
-    /// Hands records over from this one on, until there is no room. Returns the first that did not fit.
-    fn hand_over(&mut self, records: &Outbox, from: usize, outcome: &mut Result<()>) -> Option<usize> {
-        for (number, record) in records.iter().enumerate().skip(from) {
-            match self.produce(&record) {
-                Some(Ok(())) => {}
-                Some(Err(error)) => {
-                    self.note(&error);
-                    if outcome.is_ok() {
-                        *outcome = Err(error);
-                    }
-                }
-                None => return Some(number),
-            }
-        }
-        None
-    }
 }
 
 impl Producer for KafkaProducer {
@@ -192,22 +155,21 @@ impl Producer for KafkaProducer {
             records.clear();
             return Box::pin(std::future::ready(Err(error)));
         }
-        let mut outcome = Ok(());
-        let mut rest = self.hand_over(records, 0, &mut outcome);
+        self.outgoing.add(records);
+        let handed_over = self.outgoing.hand_over(When::Good);
+        let handed_over = handed_over.inspect_err(|error| self.note(error));
         Box::pin(async move {
-            while let Some(from) = rest {
-                // Each delivery makes room.
-                rest = poll_fn(|cx| {
-                    self.deliveries.register(cx.waker());
-                    match self.hand_over(records, from, &mut outcome) {
-                        Some(still) if still == from => Poll::Pending,
-                        rest => Poll::Ready(rest),
-                    }
-                })
-                .await;
-            }
-            records.clear();
-            outcome
+            handed_over?;
+            // Each delivery makes room.
+            poll_fn(|cx| {
+                self.deliveries.register(cx.waker());
+                if self.outgoing.has_room() {
+                    Poll::Ready(Ok(()))
+                } else {
+                    Poll::Pending
+                }
+            })
+            .await
         })
     }
 
@@ -266,6 +228,7 @@ impl Producer for KafkaProducer {
         };
         Box::pin(async move {
             self.check()?;
+            self.outgoing.forget();
             if !matches!(self.state, State::Idle) {
                 let outcome = self.calls.call(move || steps.abort()).await;
                 outcome.inspect_err(|error| self.note(error))?;

@@ -1,0 +1,249 @@
+//! Records on their way to librdkafka.
+//!
+//! With idempotence, librdkafka (2.12) has one request at a time on its way for each partition, and while it waits
+//! for the answer, its thread spins over whatever else is older than `linger.ms`. So it gets no more while it writes:
+//! what is sent meanwhile gathers here, and is handed over in one go when all is written, or when much has come
+//! together. That happens on the thread that hears of what was written, beside the worker's own.
+
+use std::{
+    collections::{BTreeMap, VecDeque},
+    sync::{Arc, Mutex, MutexGuard, PoisonError, TryLockError},
+};
+
+use super::{
+    super::{
+        error::failed_step,
+        native::{Client, Code, NativeError, TopicHandle},
+    },
+    deliveries::not_written,
+};
+use crate::{
+    cluster::{ClusterError, Result},
+    outbox::{Outbox, OutgoingRecord, Parcel},
+};
+
+/// How many emptied parcels are kept for the next records.
+const SPARE: usize = 4;
+
+/// An emptied parcel that takes more memory than this is not kept.
+const LARGEST_SPARE: usize = 1 << 20;
+
+/// Records that wait to be handed over.
+pub(super) struct Outgoing {
+    client: Arc<Client>,
+    /// The transactional id, if there is one.
+    id: Option<String>,
+    /// How many bytes may wait.
+    limit: usize,
+    waiting: Mutex<Waiting>,
+    /// Whoever holds it hands over, in order. It is held for as long as that takes, the other one never.
+    hands: Mutex<Hands>,
+}
+
+#[derive(Default)]
+struct Waiting {
+    parcels: VecDeque<Parcel>,
+    /// How many parcels are not handed over, the one in hand included.
+    count: usize,
+    /// What is in them.
+    bytes: usize,
+    spare: Vec<Parcel>,
+}
+
+#[derive(Default)]
+struct Hands {
+    topics: Vec<TopicHandle>,
+    /// Where in `topics`.
+    numbers: BTreeMap<Arc<str>, usize>,
+    parcel: Option<InHand>,
+}
+
+struct InHand {
+    parcel: Parcel,
+    /// The next record of it.
+    next: usize,
+    /// Where in `topics` each of its topics is, as far as it was looked up.
+    topics: Vec<Option<usize>>,
+}
+
+/// Who wants records to be handed over, and with it when that is to be done.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum When {
+    /// If nothing is on its way, or much is waiting.
+    Good,
+    /// Now.
+    Now,
+}
+
+impl Outgoing {
+    pub(super) fn new(client: Arc<Client>, id: Option<String>, limit: usize) -> Self {
+        Self {
+            client,
+            id,
+            limit,
+            waiting: Mutex::default(),
+            hands: Mutex::default(),
+        }
+    }
+
+    fn waiting(&self) -> MutexGuard<'_, Waiting> {
+        // Nothing can fail under the lock.
+        self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Takes all records of an outbox.
+    pub(super) fn add(&self, records: &mut Outbox) {
+        let mut waiting = self.waiting();
+        let mut parcel = waiting.spare.pop().unwrap_or_default();
+        parcel.take(records);
+        waiting.count += 1;
+        waiting.bytes += parcel.bytes();
+        waiting.parcels.push_back(parcel);
+    }
+
+    /// Whether there is room for more.
+    pub(super) fn has_room(&self) -> bool {
+        self.waiting().bytes <= self.limit
+    }
+
+    /// Whether all was handed over.
+    pub(super) fn is_empty(&self) -> bool {
+        self.waiting().count == 0
+    }
+
+    /// Forgets what was not handed over.
+    pub(super) fn forget(&self) {
+        let mut hands = self.hands.lock().unwrap_or_else(PoisonError::into_inner);
+        hands.parcel = None;
+        *self.waiting() = Waiting::default();
+    }
+
+    /// Hands over what waits, if it is time, as far as librdkafka takes it. The error is about the first record that
+    /// it does not take at all; others may have been handed over.
+    pub(super) fn hand_over(&self, when: When) -> Result<()> {
+        let mut outcome = Ok(());
+        // What comes while somebody else hands over, and finds nobody to do it, is seen by that one afterwards.
+        while self.is_time(when) {
+            let mut hands = match self.hands.try_lock() {
+                Ok(hands) => hands,
+                Err(TryLockError::Poisoned(hands)) => hands.into_inner(),
+                Err(TryLockError::WouldBlock) if when == When::Good => break,
+                Err(TryLockError::WouldBlock) => self.hands.lock().unwrap_or_else(PoisonError::into_inner),
+            };
+            let full = self.hand_over_all(&mut hands, &mut outcome);
+            drop(hands);
+            if full {
+                // The next delivery makes room, and comes here.
+                break;
+            }
+        }
+        outcome
+    }
+
+    fn is_time(&self, when: When) -> bool {
+        let bytes = {
+            let waiting = self.waiting();
+            if waiting.count == 0 {
+                return false;
+            }
+            waiting.bytes
+        };
+        when == When::Now || bytes > self.limit / 2 || self.client.unwritten() == 0
+    }
+
+    /// Hands over until nothing is left or librdkafka is full. Whether it is.
+    fn hand_over_all(&self, hands: &mut Hands, outcome: &mut Result<()>) -> bool {
+        loop {
+            let Some(mut parcel) = hands.parcel.take().or_else(|| self.next_parcel()) else {
+                return false;
+            };
+            while let Some(record) = parcel.parcel.get(parcel.next) {
+                let known = &mut parcel.topics[record.topic_id.index()];
+                match hands.produce(&self.client, known, &record) {
+                    Ok(Err(error)) if error.code == Code::RD_KAFKA_RESP_ERR__QUEUE_FULL => {
+                        // Room for a record that is larger than all of it will never be made.
+                        if self.client.unwritten() > 0 {
+                            hands.parcel = Some(parcel);
+                            return true;
+                        }
+                        note(outcome, || self.refused(&record, &error));
+                    }
+                    Ok(Ok(())) => {}
+                    Ok(Err(error)) => note(outcome, || self.refused(&record, &error)),
+                    Err(error) => note(outcome, || error),
+                }
+                parcel.next += 1;
+            }
+            self.put_away(parcel.parcel);
+        }
+    }
+
+    fn next_parcel(&self) -> Option<InHand> {
+        let parcel = self.waiting().parcels.pop_front()?;
+        Some(InHand {
+            topics: vec![None; parcel.topics()],
+            next: 0,
+            parcel,
+        })
+    }
+
+    fn put_away(&self, parcel: Parcel) {
+        let mut waiting = self.waiting();
+        waiting.count -= 1;
+        waiting.bytes -= parcel.bytes();
+        if waiting.spare.len() < SPARE && parcel.capacity() <= LARGEST_SPARE {
+            waiting.spare.push(parcel);
+        }
+    }
+
+    #[cold]
+    fn refused(&self, record: &OutgoingRecord<'_>, error: &NativeError) -> ClusterError {
+        let size = record.key.map_or(0, <[u8]>::len) + record.value.map_or(0, <[u8]>::len);
+        match &self.id {
+            Some(id) if error.fatal => failed_step(id, "a record", error),
+            _ => not_written(format_args!("topic `{}`", record.topic), size, error),
+        }
+    }
+}
+
+/// The first error is kept.
+fn note(outcome: &mut Result<()>, error: impl FnOnce() -> ClusterError) {
+    if outcome.is_ok() {
+        *outcome = Err(error());
+    }
+}
+
+impl Hands {
+    /// Hands a record over. `known`: where in `topics` its topic is.
+    fn produce(
+        &mut self,
+        client: &Arc<Client>,
+        known: &mut Option<usize>,
+        record: &OutgoingRecord<'_>,
+    ) -> Result<std::result::Result<(), NativeError>> {
+        let number = match *known {
+            Some(number) => number,
+            None => match self.number(client, record.topic)? {
+                Ok(number) => *known.insert(number),
+                Err(error) => return Ok(Err(error)),
+            },
+        };
+        Ok(self.topics[number].produce(record))
+    }
+
+    #[cold]
+    fn number(
+        &mut self,
+        client: &Arc<Client>,
+        name: &Arc<str>,
+    ) -> Result<std::result::Result<usize, NativeError>> {
+        if let Some(number) = self.numbers.get(name) {
+            return Ok(Ok(*number));
+        }
+        Ok(TopicHandle::new(client, name)?.map(|handle| {
+            self.topics.push(handle);
+            self.numbers.insert(name.clone(), self.topics.len() - 1);
+            self.topics.len() - 1
+        }))
+    }
+}
