@@ -143,8 +143,8 @@ impl Feed {
 }
 
 impl App {
-    /// Makes the topics that the application declares, where they are missing, with this many partitions, and
-    /// writes to them what `job` feeds. Blocks until all of it is written. For tests, and for programs that run
+    /// Makes the topics that the application declares, where they are missing, with this many partitions and without
+    /// an end of retention, and writes to them what `job` feeds. Blocks until all of it is written. For tests, and for programs that run
     /// [on a cluster of their own](App::on).
     pub fn feed(
         &self,
@@ -163,7 +163,7 @@ impl App {
     }
 }
 
-/// Makes the declared topics that are missing, with this many partitions. Says how many partitions all of them have.
+/// Makes the declared topics that are missing, with this many partitions; they keep what they get for ever. Says how many partitions all of them have.
 pub(crate) async fn make_topics(
     cluster: &dyn Cluster,
     topology: &Topology,
@@ -182,7 +182,8 @@ pub(crate) async fn make_topics(
     let new = |name: &Arc<str>| NewTopic {
         name: name.clone(),
         partitions,
-        config: Vec::new(),
+        // What is fed may be old by its timestamps, and what is made of it, too: brokers would delete it at once.
+        config: vec![("retention.ms".to_owned(), "-1".to_owned())],
     };
     let made = admin.create(missing.iter().map(new).collect()).await?;
     for (result, topic) in made.into_iter().zip(&missing) {

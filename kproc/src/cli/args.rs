@@ -76,9 +76,9 @@ impl App {
             Command::new("topics").about("Show the topics that are needed, with partitions and settings");
         let load = Command::new("load")
             .about(if self.demo.is_some() {
-                "Write the program's own data, or files, to topics on Kafka; makes those that are missing"
+                "Write the program's own data, or files, to topics on Kafka; makes those that are missing, with unlimited retention"
             } else {
-                "Write files to topics on Kafka; makes those that are missing"
+                "Write files to topics on Kafka; makes those that are missing, with unlimited retention"
             })
             .args(feed_args(""))
             .arg(quiet_arg());

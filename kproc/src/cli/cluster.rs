@@ -27,7 +27,9 @@ pub(crate) fn on<T>(
     }
     let clock = Arc::new(SystemClock::new());
     let cluster = app.connect(settings, clock.clone()).map_err(Failure::usage)?;
-    let executor = tokio::runtime::Builder::new_current_thread().build();
+    let executor = tokio::runtime::Builder::new_current_thread()
+        .enable_time()
+        .build();
     let executor = executor.map_err(|error| Failure::run(format!("cannot start: {error}")))?;
     executor.block_on(body(&*cluster, &*clock))
 }

@@ -107,7 +107,7 @@ fn start(settings: &[&str]) -> Result<Running, String> {
 }
 
 /// The folder with the broker's script and, built if need be, its jars.
-fn tools() -> Result<PathBuf, String> {
+pub(crate) fn tools() -> Result<PathBuf, String> {
     let manifest = Path::new(env!("CARGO_MANIFEST_DIR"));
     let mut tools = manifest.ancestors().map(|above| above.join("tools/kafka"));
     let Some(tools) = tools.find(|tools| tools.join("broker.sh").is_file()) else {

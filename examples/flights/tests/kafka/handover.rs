@@ -1,0 +1,185 @@
+//! Three processes come and go at random while flights come in.
+
+use std::{collections::BTreeMap, fmt::Debug, time::Duration};
+
+use flights::{Delays, Totals};
+use kproc::Clock;
+
+use crate::{
+    batch::assert_same,
+    broker::TestBroker,
+    kit::{Kafka, Program, block_on},
+    part::Part,
+};
+
+/// One for each test: the program's group and changelogs have the same names in all of them.
+static CLEAN: TestBroker = TestBroker::new(&[]);
+static KILLED: TestBroker = TestBroker::new(&[]);
+
+const PARTITIONS: u32 = 8;
+/// So many flights come in a second, a tenth of them at a time.
+const FLIGHTS_A_SECOND: usize = 2_000;
+const TENTH: Duration = Duration::from_millis(100);
+
+/// How long it goes on: `KPROC_HANDOVER_SECONDS`, or a little while.
+fn length() -> Duration {
+    let seconds = std::env::var("KPROC_HANDOVER_SECONDS").ok();
+    Duration::from_secs(seconds.map_or(12, |text| text.parse().unwrap()))
+}
+
+/// A sequence of numbers that looks like chance: that of `KPROC_HANDOVER_SEED`, or a new one. Says which.
+struct Chance(u64);
+
+impl Chance {
+    fn new(kafka: &Kafka) -> Self {
+        let seed = std::env::var("KPROC_HANDOVER_SEED").ok();
+        let seed = seed.map_or_else(
+            || kafka.clock.wall().as_millis() as u64,
+            |text| text.parse().unwrap(),
+        );
+        println!("KPROC_HANDOVER_SEED={seed}");
+        Self(seed)
+    }
+
+    /// A number below `bound`.
+    fn below(&mut self, bound: u64) -> u64 {
+        // SplitMix64.
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut mixed = self.0;
+        mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        (mixed ^ (mixed >> 31)) % bound
+    }
+}
+
+/// What the processes have written, and what they should have.
+struct Outcome {
+    part: Part,
+    hours: Vec<(String, Delays)>,
+    aircraft: Vec<(String, Totals)>,
+}
+
+/// Lets processes come and go while flights come in; at the end one works off what is left. `kills`: some are killed,
+/// not stopped.
+async fn come_and_go(kafka: &Kafka, kills: bool) -> Outcome {
+    let mut chance = Chance::new(kafka);
+    let length = length();
+    let part = Part::first(length.as_secs() as usize * FLIGHTS_A_SECOND);
+    kafka.make_topics(PARTITIONS).await;
+    kafka.write(part.planes()).await;
+
+    let states = [(); 3].map(|()| tempfile::tempdir().unwrap());
+    let mut programs: [Option<Program>; 3] = [None, None, None];
+    let begin = kafka.clock.now();
+    let mut act_at = begin;
+    let (mut starts, mut stops, mut deaths) = (0, 0, 0);
+    for (tenth, flights) in part.flights(FLIGHTS_A_SECOND / 10).enumerate() {
+        kafka.write(flights).await;
+        let now = kafka.clock.now();
+        if now >= act_at {
+            let number = chance.below(3) as usize;
+            match programs[number].take() {
+                None => {
+                    programs[number] = Some(Program::start(kafka, states[number].path()));
+                    starts += 1;
+                }
+                Some(program) if kills && chance.below(2) == 0 => {
+                    program.kill();
+                    deaths += 1;
+                }
+                Some(program) => {
+                    assert!(program.stop().success());
+                    stops += 1;
+                }
+            }
+            act_at = now + Duration::from_millis(chance.below(1_500));
+        }
+        kafka.clock.sleep_until(begin + TENTH * (tenth as u32 + 1)).await;
+    }
+    println!("{starts} starts, {stops} stops, {deaths} deaths");
+    for (program, state) in programs.iter_mut().zip(&states) {
+        program.get_or_insert_with(|| Program::start(kafka, state.path()));
+    }
+    let mut programs: Vec<_> = programs.into_iter().flatten().collect();
+    kafka
+        .caught_up(&mut programs.iter_mut().collect::<Vec<_>>())
+        .await;
+    for program in programs {
+        assert!(program.stop().success());
+    }
+    Outcome {
+        hours: kafka.consume("hourly-delays").await,
+        aircraft: kafka.consume("aircraft-totals").await,
+        part,
+    }
+}
+
+fn hour(key: &str) -> (String, String) {
+    serde_json::from_str(key).unwrap()
+}
+
+/// Every key is there, and its counts are at least what they should be.
+#[track_caller]
+fn assert_nothing_missing<K: Ord + Debug, V: Debug>(
+    found: &BTreeMap<K, V>,
+    wanted: &BTreeMap<K, V>,
+    counts: impl Fn(&V) -> Vec<u64>,
+) {
+    for (key, wanted) in wanted {
+        let found = found.get(key);
+        let enough =
+            found.is_some_and(|found| counts(found).iter().zip(counts(wanted)).all(|(f, w)| *f >= w));
+        assert!(enough, "{key:?}: {found:?}, and should be at least {wanted:?}");
+    }
+    let surplus = found.keys().find(|key| !wanted.contains_key(key));
+    assert!(surplus.is_none(), "{surplus:?} is not among the answers");
+}
+
+/// Scenarios C13, C16, G07: as all stop cleanly, every flight counts once, and the counts of an hour are written in
+/// order.
+#[test]
+fn g07_every_count_is_exact_while_processes_come_and_go() {
+    let Some(brokers) = CLEAN.address() else { return };
+    block_on(async {
+        let kafka = Kafka::new(brokers);
+        let outcome = come_and_go(&kafka, false).await;
+        let (hours, aircraft) = outcome.part.answers();
+        let mut counted: BTreeMap<(String, String), u64> = BTreeMap::new();
+        for (key, delays) in &outcome.hours {
+            let counted = counted.entry(hour(key)).or_default();
+            *counted += 1;
+            assert_eq!(
+                delays.flights, *counted,
+                "{key}: a flight was counted twice, or passed over"
+            );
+        }
+        let found = outcome
+            .hours
+            .into_iter()
+            .map(|(key, delays)| (hour(&key), delays));
+        assert_same(&found.collect(), &hours);
+        assert_same(&outcome.aircraft.into_iter().collect(), &aircraft);
+    });
+}
+
+/// Scenario C08 and promise 2: whatever is killed, nothing is missing.
+#[test]
+fn c08_nothing_is_missing_while_processes_are_killed() {
+    let Some(brokers) = KILLED.address() else { return };
+    block_on(async {
+        let kafka = Kafka::new(brokers);
+        let outcome = come_and_go(&kafka, true).await;
+        let (hours, aircraft) = outcome.part.answers();
+        let found = outcome
+            .hours
+            .into_iter()
+            .map(|(key, delays)| (hour(&key), delays));
+        assert_nothing_missing(&found.collect(), &hours, |delays| {
+            vec![delays.flights, delays.cancelled]
+        });
+        let found = outcome.aircraft.into_iter().collect();
+        assert_nothing_missing(&found, &aircraft, |totals| {
+            vec![totals.flights, totals.miles, totals.air_min]
+        });
+    });
+}
