@@ -59,24 +59,22 @@ struct Outcome {
     aircraft: Vec<(String, Totals)>,
 }
 
-/// Lets processes come and go while flights come in; at the end one works off what is left. `kills`: some are killed,
-/// not stopped.
-async fn come_and_go(kafka: &Kafka, kills: bool) -> Outcome {
-    let mut chance = Chance::new(kafka);
-    let length = length();
-    let part = Part::first(length.as_secs() as usize * FLIGHTS_A_SECOND);
-    kafka.make_topics(PARTITIONS).await;
-    kafka.write(part.planes()).await;
-
+/// Lets processes come and go while flights come in; at the end all work off what is left. `kills`: some are killed, not
+/// stopped.
+fn come_and_go(kafka: &Kafka, kills: bool) -> Outcome {
+    let part = Part::first(length().as_secs() as usize * FLIGHTS_A_SECOND);
+    block_on(async {
+        kafka.make_topics(PARTITIONS).await;
+        kafka.write([part.planes()], Duration::ZERO).await;
+    });
     let states = [(); 3].map(|()| tempfile::tempdir().unwrap());
     let mut programs: [Option<Program>; 3] = [None, None, None];
-    let begin = kafka.clock.now();
-    let mut act_at = begin;
-    let (mut starts, mut stops, mut deaths) = (0, 0, 0);
-    for (tenth, flights) in part.flights(FLIGHTS_A_SECOND / 10).enumerate() {
-        kafka.write(flights).await;
-        let now = kafka.clock.now();
-        if now >= act_at {
+    std::thread::scope(|scope| {
+        let flights = part.flights(FLIGHTS_A_SECOND / 10);
+        let writing = scope.spawn(|| block_on(kafka.write(flights, TENTH)));
+        let mut chance = Chance::new(kafka);
+        let (mut starts, mut stops, mut deaths) = (0, 0, 0);
+        while !writing.is_finished() {
             let number = chance.below(3) as usize;
             match programs[number].take() {
                 None => {
@@ -92,25 +90,28 @@ async fn come_and_go(kafka: &Kafka, kills: bool) -> Outcome {
                     stops += 1;
                 }
             }
-            act_at = now + Duration::from_millis(chance.below(1_500));
+            block_on(kafka.pause(Duration::from_millis(chance.below(1_500))));
         }
-        kafka.clock.sleep_until(begin + TENTH * (tenth as u32 + 1)).await;
-    }
-    println!("{starts} starts, {stops} stops, {deaths} deaths");
+        println!("{starts} starts, {stops} stops, {deaths} deaths");
+        writing.join().unwrap();
+    });
     for (program, state) in programs.iter_mut().zip(&states) {
         program.get_or_insert_with(|| Program::start(kafka, state.path()));
     }
     let mut programs: Vec<_> = programs.into_iter().flatten().collect();
-    kafka
-        .caught_up(&mut programs.iter_mut().collect::<Vec<_>>())
-        .await;
+    block_on(kafka.caught_up(&mut programs.iter_mut().collect::<Vec<_>>()));
     for program in programs {
         assert!(program.stop().success());
     }
+    let (mut hours, mut aircraft) = (Vec::new(), Vec::new());
+    block_on(async {
+        hours = kafka.consume("hourly-delays").await;
+        aircraft = kafka.consume("aircraft-totals").await;
+    });
     Outcome {
-        hours: kafka.consume("hourly-delays").await,
-        aircraft: kafka.consume("aircraft-totals").await,
         part,
+        hours,
+        aircraft,
     }
 }
 
@@ -140,46 +141,40 @@ fn assert_nothing_missing<K: Ord + Debug, V: Debug>(
 #[test]
 fn g07_every_count_is_exact_while_processes_come_and_go() {
     let Some(brokers) = CLEAN.address() else { return };
-    block_on(async {
-        let kafka = Kafka::new(brokers);
-        let outcome = come_and_go(&kafka, false).await;
-        let (hours, aircraft) = outcome.part.answers();
-        let mut counted: BTreeMap<(String, String), u64> = BTreeMap::new();
-        for (key, delays) in &outcome.hours {
-            let counted = counted.entry(hour(key)).or_default();
-            *counted += 1;
-            assert_eq!(
-                delays.flights, *counted,
-                "{key}: a flight was counted twice, or passed over"
-            );
-        }
-        let found = outcome
-            .hours
-            .into_iter()
-            .map(|(key, delays)| (hour(&key), delays));
-        assert_same(&found.collect(), &hours);
-        assert_same(&outcome.aircraft.into_iter().collect(), &aircraft);
-    });
+    let outcome = come_and_go(&Kafka::new(brokers), false);
+    let (hours, aircraft) = outcome.part.answers();
+    let mut counts: BTreeMap<(String, String), u64> = BTreeMap::new();
+    for (key, delays) in &outcome.hours {
+        let count = counts.entry(hour(key)).or_default();
+        *count += 1;
+        assert_eq!(
+            delays.flights, *count,
+            "{key}: a flight was counted twice, or passed over"
+        );
+    }
+    let found = outcome
+        .hours
+        .into_iter()
+        .map(|(key, delays)| (hour(&key), delays));
+    assert_same(&found.collect(), &hours);
+    assert_same(&outcome.aircraft.into_iter().collect(), &aircraft);
 }
 
 /// Scenario C08 and promise 2: whatever is killed, nothing is missing.
 #[test]
 fn c08_nothing_is_missing_while_processes_are_killed() {
     let Some(brokers) = KILLED.address() else { return };
-    block_on(async {
-        let kafka = Kafka::new(brokers);
-        let outcome = come_and_go(&kafka, true).await;
-        let (hours, aircraft) = outcome.part.answers();
-        let found = outcome
-            .hours
-            .into_iter()
-            .map(|(key, delays)| (hour(&key), delays));
-        assert_nothing_missing(&found.collect(), &hours, |delays| {
-            vec![delays.flights, delays.cancelled]
-        });
-        let found = outcome.aircraft.into_iter().collect();
-        assert_nothing_missing(&found, &aircraft, |totals| {
-            vec![totals.flights, totals.miles, totals.air_min]
-        });
+    let outcome = come_and_go(&Kafka::new(brokers), true);
+    let (hours, aircraft) = outcome.part.answers();
+    let found = outcome
+        .hours
+        .into_iter()
+        .map(|(key, delays)| (hour(&key), delays));
+    assert_nothing_missing(&found.collect(), &hours, |delays| {
+        vec![delays.flights, delays.cancelled]
+    });
+    let found = outcome.aircraft.into_iter().collect();
+    assert_nothing_missing(&found, &aircraft, |totals| {
+        vec![totals.flights, totals.miles, totals.air_min]
     });
 }

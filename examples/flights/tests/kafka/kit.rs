@@ -64,11 +64,16 @@ impl Kafka {
         assert!(outcomes.iter().all(Result::is_ok), "{outcomes:?}");
     }
 
-    /// Writes records, and waits until they are written.
-    pub(crate) async fn write(&self, mut records: Outbox) {
+    /// Writes records, one piece after another with so much time from begin to begin, and waits until they are written.
+    pub(crate) async fn write(&self, pieces: impl IntoIterator<Item = Outbox>, every: Duration) {
         let mut producer = self.cluster.producer(ProducerOptions::default()).unwrap();
-        producer.send(&mut records).await.unwrap();
-        producer.flush().await.unwrap();
+        let mut at = self.clock.now();
+        for mut piece in pieces {
+            producer.send(&mut piece).await.unwrap();
+            producer.flush().await.unwrap();
+            at += every;
+            self.clock.sleep_until(at).await;
+        }
     }
 
     /// Waits until the group has committed all its input.
