@@ -12,3 +12,4 @@ mod heartbeats;
 mod kit;
 mod life;
 mod liveness;
+mod memory;
