@@ -26,25 +26,28 @@ impl App {
                     .to_owned(),
             ]));
         }
-        cluster_of(settings, clock).map_err(|error| RunError::Check(vec![error.to_string()]))
+        self.cluster_of(settings, clock)
+            .map_err(|error| RunError::Check(vec![error.to_string()]))
     }
-}
 
-/// The cluster of the settings' brokers. Its deadlines are by this clock.
-#[cfg(feature = "kafka")]
-fn cluster_of(settings: &Settings, clock: Arc<dyn Clock>) -> cluster::Result<Arc<dyn Cluster>> {
-    use cluster::kafka::{KafkaCluster, KafkaOptions};
-    let mut options = KafkaOptions::new(settings.brokers.clone(), clock);
-    options.properties = settings.librdkafka.clone();
-    Ok(Arc::new(KafkaCluster::new(options)?))
-}
+    /// The cluster of the settings' brokers. Its deadlines are by this clock.
+    #[cfg(feature = "kafka")]
+    fn cluster_of(&self, settings: &Settings, clock: Arc<dyn Clock>) -> cluster::Result<Arc<dyn Cluster>> {
+        use cluster::kafka::{KafkaCluster, KafkaOptions};
+        let mut options = KafkaOptions::new(settings.brokers.clone(), clock);
+        options.properties = settings.librdkafka.clone();
+        options.tokens.clone_from(&self.tokens);
+        Ok(Arc::new(KafkaCluster::new(options)?))
+    }
 
-/// There is no Kafka in this build.
-#[cfg(not(feature = "kafka"))]
-fn cluster_of(_: &Settings, _: Arc<dyn Clock>) -> cluster::Result<Arc<dyn Cluster>> {
-    Err(cluster::ClusterError::new(
-        cluster::ClusterErrorKind::Unsupported,
-        "this program was built without Kafka: build it with kproc's cargo feature `kafka`, or run it with \
-         `--embedded`",
-    ))
+    /// There is no Kafka in this build.
+    #[cfg(not(feature = "kafka"))]
+    #[expect(clippy::unused_self, reason = "as with Kafka")]
+    fn cluster_of(&self, _: &Settings, _: Arc<dyn Clock>) -> cluster::Result<Arc<dyn Cluster>> {
+        Err(cluster::ClusterError::new(
+            cluster::ClusterErrorKind::Unsupported,
+            "this program was built without Kafka: build it with kproc's cargo feature `kafka`, or run it with \
+             `--embedded`",
+        ))
+    }
 }

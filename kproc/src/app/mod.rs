@@ -18,6 +18,8 @@ pub(crate) use feed::{Partitions, make_topics, write};
 pub(crate) use plan::plan;
 pub(crate) use topics::Topics;
 
+#[cfg(feature = "kafka")]
+use crate::cluster::kafka::TokenProvider;
 use crate::{
     Processor, Topic,
     clock::SystemClock,
@@ -59,6 +61,8 @@ pub struct App {
     pub(crate) settings: Settings,
     pub(crate) cluster: Option<Arc<dyn Cluster>>,
     pub(crate) demo: Option<Demo>,
+    #[cfg(feature = "kafka")]
+    pub(crate) tokens: Option<TokenProvider>,
 }
 
 impl fmt::Debug for App {
@@ -81,6 +85,8 @@ impl App {
             settings: Settings::default(),
             cluster: None,
             demo: None,
+            #[cfg(feature = "kafka")]
+            tokens: None,
         }
     }
 
@@ -124,6 +130,14 @@ impl App {
     /// cluster of their own, such as an [embedded one](crate::cluster::embedded).
     pub fn on(mut self, cluster: Arc<dyn Cluster>) -> Self {
         self.cluster = Some(cluster);
+        self
+    }
+
+    /// Logs in to the brokers by tokens from there, with the properties `security.protocol = sasl_ssl` and
+    /// `sasl.mechanism = OAUTHBEARER`.
+    #[cfg(feature = "kafka")]
+    pub fn tokens(mut self, provider: TokenProvider) -> Self {
+        self.tokens = Some(provider);
         self
     }
 

@@ -19,6 +19,7 @@ pub use table::{LogFormat, Processing, Settings};
 pub use value::{Size, parse_duration};
 
 pub(crate) use layers::{Layers, Origin, did_you_mean, nearest};
+pub(crate) use properties::WithoutCredentials;
 #[cfg(feature = "kafka")]
 pub(crate) use properties::is_secret;
 pub(crate) use table::{Setting, TABLE};

@@ -1,8 +1,8 @@
 //! The settings there are.
 
-use std::{collections::BTreeMap, path::PathBuf, time::Duration};
+use std::{collections::BTreeMap, fmt, path::PathBuf, time::Duration};
 
-use super::{Properties, Size, value::Value};
+use super::{Properties, Size, WithoutCredentials, value::Value};
 use crate::policy::{MissingTimestamp, Policy};
 
 /// One row of the table: what a flag, a variable, a TOML key and a line of `--help` are made of.
@@ -44,7 +44,7 @@ macro_rules! settings {
         ///
         /// A program sets what it wants to differ by [`App::configure`](crate::App::configure); whoever starts
         /// it has the last word, by flags, `KPROC_…` variables and a TOML file.
-        #[derive(Debug, Clone, PartialEq)]
+        #[derive(Clone, PartialEq)]
         #[non_exhaustive]
         pub struct Settings {
             $($(#[doc = $doc])+ pub $name: $type,)*
@@ -53,6 +53,17 @@ macro_rules! settings {
             /// Properties for the Kafka client, by librdkafka's names. They win over kproc's defaults; those that kproc
             /// must own are refused.
             pub librdkafka: Properties,
+        }
+
+        /// Shows no secrets.
+        impl fmt::Debug for Settings {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.debug_struct("Settings")
+                    $(.field(stringify!($name), &WithoutCredentials(&self.$name)))*
+                    .field("topics", &self.topics)
+                    .field("librdkafka", &self.librdkafka)
+                    .finish()
+            }
         }
 
         impl Default for Settings {

@@ -13,3 +13,4 @@ mod kit;
 mod life;
 mod liveness;
 mod memory;
+mod security;

@@ -1,16 +1,25 @@
 //! What clients are made of: kproc's settings for librdkafka, and the user's.
+//!
+//! `owned` has the properties that the user cannot have, `check` finds what is wrong with the others, and `files` and
+//! `certificate` with the files that they name.
 
-use std::{fmt, fs, path::Path, sync::Arc, time::Duration};
+mod certificate;
+mod check;
+mod files;
+mod owned;
+
+use std::{fmt, path::Path, sync::Arc, time::Duration};
 
 use super::{
     limits::{self, Limits},
     log::Log,
-    native,
+    native, statistics,
+    token::TokenProvider,
 };
 use crate::{
     clock::Clock,
     cluster::{ClusterError, ClusterErrorKind, Isolation, JoinRequest, ProducerOptions, Result},
-    config::Properties,
+    config::{Properties, WithoutCredentials},
 };
 
 /// How to reach a cluster.
@@ -21,6 +30,8 @@ pub struct KafkaOptions {
     pub brokers: Vec<String>,
     /// Properties by librdkafka's names. They win over kproc's defaults; those that kproc must own are refused.
     pub properties: Properties,
+    /// Where tokens come from, for `sasl.mechanism = OAUTHBEARER`.
+    pub tokens: Option<TokenProvider>,
     /// Time, which must be the system's: librdkafka's is.
     pub clock: Arc<dyn Clock>,
 }
@@ -31,6 +42,7 @@ impl KafkaOptions {
         Self {
             brokers,
             properties: Properties::default(),
+            tokens: None,
             clock,
         }
     }
@@ -40,68 +52,11 @@ impl KafkaOptions {
 impl fmt::Debug for KafkaOptions {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("KafkaOptions")
-            .field("brokers", &self.brokers)
+            .field("brokers", &WithoutCredentials(&self.brokers))
             .field("properties", &self.properties)
             .finish_non_exhaustive()
     }
 }
-
-/// Properties that are kproc's, and why.
-const OWNED: &[(&str, &str)] = &[
-    ("bootstrap.servers", "set `brokers` instead"),
-    ("metadata.broker.list", "set `brokers` instead"),
-    (
-        "client.id",
-        "it tells the members of the group which program each of them runs",
-    ),
-    ("group.id", "it is the application's id"),
-    (
-        "group.protocol",
-        "kproc finds out which protocol the brokers have",
-    ),
-    ("group.remote.assignor", "inputs that are joined need `range`"),
-    (
-        "partition.assignment.strategy",
-        "inputs that are joined need `range`; others part what belongs together",
-    ),
-    (
-        "group.instance.id",
-        "kproc leaves its group when it stops, so a static member gains nothing",
-    ),
-    ("session.timeout.ms", "set `session_timeout` instead"),
-    ("heartbeat.interval.ms", "set `heartbeat_interval` instead"),
-    (
-        "max.poll.interval.ms",
-        "kproc polls at all times, and watches its handlers itself",
-    ),
-    ("enable.auto.commit", "kproc commits offsets together with state"),
-    (
-        "enable.auto.offset.store",
-        "kproc commits offsets together with state",
-    ),
-    (
-        "auto.offset.reset",
-        "a position never jumps; where to begin is said by the handler (`start = latest`)",
-    ),
-    ("isolation.level", "kproc chooses it for each use"),
-    ("enable.partition.eof", "kproc finds the ends of partitions by it"),
-    ("partitioner", "keys must go where Kafka's own clients send them"),
-    (
-        "enable.idempotence",
-        "without it a retry can write a record twice, or out of order",
-    ),
-    ("acks", "what is acknowledged by fewer brokers can be lost"),
-    (
-        "request.required.acks",
-        "what is acknowledged by fewer brokers can be lost",
-    ),
-    ("transactional.id", "each worker has one of its own"),
-    ("transaction.timeout.ms", "it follows from kproc's settings"),
-    (
-        "delivery.report.only.error",
-        "changelog positions come from delivery reports",
-    ),
-];
 
 /// What all clients get unless the user says otherwise, with the reason.
 const COMMON: &[(&str, &str)] = &[
@@ -152,6 +107,8 @@ pub(super) enum Protocol {
 pub(super) struct Config {
     brokers: String,
     user: Properties,
+    /// The system's collection of authorities, if it is needed.
+    authorities: Option<String>,
     pub(super) clock: Arc<dyn Clock>,
     pub(super) log: Arc<Log>,
 }
@@ -159,7 +116,18 @@ pub(super) struct Config {
 impl Config {
     /// Checks the options. All faults are told at once.
     pub(super) fn new(options: KafkaOptions) -> Result<Self> {
-        let faults = faults(&options, &native::features());
+        let mut faults = check::faults(&options, &native::features());
+        let log = Log::new(options.clock.clone(), &options.properties, options.tokens.clone());
+        let config = Self {
+            brokers: options.brokers.join(","),
+            log,
+            clock: options.clock,
+            authorities: authorities(&options.properties, &mut faults),
+            user: options.properties,
+        };
+        if faults.is_empty() {
+            faults = config.trial();
+        }
         if !faults.is_empty() {
             let message = format_args!(
                 "cannot connect to Kafka with these settings:\n  {}",
@@ -167,19 +135,38 @@ impl Config {
             );
             return Err(ClusterError::new(ClusterErrorKind::Fatal, message));
         }
-        Ok(Self {
-            brokers: options.brokers.join(","),
-            log: Log::new(options.clock.clone()),
-            user: options.properties,
-            clock: options.clock,
-        })
+        for weakness in check::Login::of(&config.user).weaknesses() {
+            tracing::warn!("{weakness}");
+        }
+        Ok(config)
+    }
+
+    /// What librdkafka has against properties that are right one by one. It says that only to who makes a client;
+    /// these know of no broker, and are gone at once.
+    fn trial(&self) -> Vec<String> {
+        if check::Login::of(&self.user).acts_at_once() {
+            return Vec::new();
+        }
+        let producer = self.producer(&ProducerOptions::default());
+        let reader = self.reader(Isolation::ReadCommitted);
+        let mut faults = Vec::new();
+        for (kind, built) in [(native::Kind::Producer, producer), (native::Kind::Other, reader)] {
+            let properties = built.iter().filter(|(name, _)| name != "bootstrap.servers");
+            let properties = properties.map(|(name, value)| (&**name, &**value));
+            if let Err(error) = native::Client::new(kind, properties, Arc::new(check::Deaf)) {
+                let fault = self.log.without_secrets(&error.message);
+                if !faults.contains(&fault) {
+                    faults.push(fault);
+                }
+            }
+        }
+        faults
     }
 
     /// Who the brokers take the client for, if its name says so: certificates and tickets do not.
     pub(super) fn principal(&self) -> Option<String> {
-        let secured = self.user.get("security.protocol")?.to_ascii_lowercase();
         let name = self.user.get("sasl.username")?;
-        secured.starts_with("sasl").then(|| format!("User:{name}"))
+        check::Login::of(&self.user).sasl.then(|| format!("User:{name}"))
     }
 
     /// Defaults, the user's over them, and what is ours over all.
@@ -195,6 +182,13 @@ impl Config {
             .chain(last)
         {
             built.push((name.to_owned(), value.to_owned()));
+        }
+        let mut add = |name: &str, value: String| built.push((name.to_owned(), value));
+        if let Some(authorities) = &self.authorities {
+            add("ssl.ca.location", authorities.clone());
+        }
+        if statistics::wanted() && self.user.get("statistics.interval.ms").is_none() {
+            add("statistics.interval.ms", statistics::INTERVAL.to_owned());
         }
         built
     }
@@ -279,6 +273,35 @@ impl Config {
     }
 }
 
+/// Where the certificates of authorities are, if librdkafka must be told.
+fn authorities(user: &Properties, faults: &mut Vec<String>) -> Option<String> {
+    let given = [
+        "ssl.ca.location",
+        "ssl.ca.pem",
+        "ssl_ca",
+        "ssl.ca.certificate.stores",
+    ];
+    let unverified = user.get("enable.ssl.certificate.verification") == Some("false");
+    // Elsewhere librdkafka looks into the system's own store.
+    let elsewhere = !cfg!(all(unix, not(target_vendor = "apple")));
+    if !check::Login::of(user).tls
+        || unverified
+        || elsewhere
+        || given.iter().any(|name| user.get(name).is_some())
+    {
+        return None;
+    }
+    let found = files::authorities(|name| std::env::var(name).ok(), |path| Path::new(path).exists());
+    if found.is_none() {
+        faults.push(
+            "this system has no collection of certificate authorities where one is looked for: install one \
+             (`ca-certificates`), or set `ssl.ca.location` to the certificate of the authority that has signed the brokers'"
+                .into(),
+        );
+    }
+    found
+}
+
 /// An open transaction of a dead producer holds back all readers for so long, at most.
 const TRANSACTION_TIMEOUT: Duration = Duration::from_secs(30);
 
@@ -293,169 +316,5 @@ fn isolation_level(isolation: Isolation) -> &'static str {
     }
 }
 
-/// All that is wrong with the options, given what librdkafka was built with.
-fn faults(options: &KafkaOptions, features: &[String]) -> Vec<String> {
-    let mut faults = Vec::new();
-    if options.brokers.is_empty() {
-        faults.push("there are no brokers: give at least one, as `host:port`".to_owned());
-    }
-    for (name, value) in options.properties.iter() {
-        if let Some((_, why)) = OWNED.iter().find(|(owned, _)| *owned == name) {
-            faults.push(format!("property `{name}` cannot be set: {why}"));
-        }
-        if let Some((feature, switch)) = needed_feature(name, value)
-            && !features.iter().any(|it| it == feature)
-        {
-            faults.push(format!(
-                "`{name} = {value}` needs what this program was built without: build it with kproc's cargo feature \
-                 `{switch}`"
-            ));
-        }
-        faults.extend(file_fault(name, value));
-    }
-    faults
-}
-
-/// What a value needs of librdkafka's build: its name there, and kproc's cargo feature.
-fn needed_feature(name: &str, value: &str) -> Option<(&'static str, &'static str)> {
-    match (name, &*value.to_ascii_lowercase()) {
-        ("security.protocol", "ssl" | "sasl_ssl") => Some(("ssl", "kafka-tls")),
-        ("sasl.mechanism" | "sasl.mechanisms", "gssapi") => Some(("sasl_gssapi", "kafka-gssapi")),
-        ("sasl.mechanism" | "sasl.mechanisms", "scram-sha-256" | "scram-sha-512") => {
-            Some(("sasl_scram", "kafka-tls"))
-        }
-        ("sasl.mechanism" | "sasl.mechanisms", "oauthbearer") => Some(("sasl_oauthbearer", "kafka-tls")),
-        ("compression.codec" | "compression.type", "zstd") => Some(("zstd", "kafka-zstd")),
-        _ => None,
-    }
-}
-
-/// What is wrong with a file that a property names.
-fn file_fault(name: &str, value: &str) -> Option<String> {
-    let is_pem = match name {
-        // `probe` looks for the system's own; a directory holds many.
-        "ssl.ca.location" if value != "probe" && !Path::new(value).is_dir() => true,
-        "ssl.certificate.location" | "ssl.key.location" => true,
-        "ssl.keystore.location" | "ssl.crl.location" | "sasl.kerberos.keytab" => false,
-        _ => return None,
-    };
-    match fs::read(value) {
-        Err(error) => Some(format!("`{name} = {value}` cannot be read: {error}")),
-        Ok(content) if content.is_empty() => Some(format!("`{name} = {value}` is an empty file")),
-        Ok(content) if is_pem && !content.windows(11).any(|window| window == b"-----BEGIN ") => {
-            Some(format!(
-                "`{name} = {value}` is not in PEM form (text that begins with `-----BEGIN`); openssl can convert it"
-            ))
-        }
-        Ok(_) => None,
-    }
-}
-
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::clock::SystemClock;
-
-    fn options(properties: &[(&str, &str)]) -> KafkaOptions {
-        let mut options = KafkaOptions::new(vec!["localhost:9092".into()], Arc::new(SystemClock::new()));
-        for (name, value) in properties {
-            options.properties.set(*name, *value);
-        }
-        options
-    }
-
-    fn plain() -> Vec<String> {
-        ["gzip", "snappy", "sasl", "lz4", "sasl_plain"]
-            .map(str::to_owned)
-            .to_vec()
-    }
-
-    #[test]
-    fn c15_what_is_kprocs_is_refused_with_the_reason() {
-        let options = options(&[
-            ("partition.assignment.strategy", "cooperative-sticky"),
-            ("group.id", "x"),
-        ]);
-        let faults = faults(&options, &plain());
-        assert_eq!(faults.len(), 2, "all at once: {faults:?}");
-        assert!(faults.iter().any(|fault| fault.contains("range")), "{faults:?}");
-    }
-
-    #[test]
-    fn h02_the_missing_feature_is_named() {
-        for (name, value, switch) in [
-            ("security.protocol", "SASL_SSL", "kafka-tls"),
-            ("sasl.mechanism", "GSSAPI", "kafka-gssapi"),
-            ("sasl.mechanisms", "SCRAM-SHA-512", "kafka-tls"),
-            ("sasl.mechanism", "OAUTHBEARER", "kafka-tls"),
-            ("compression.codec", "zstd", "kafka-zstd"),
-        ] {
-            let faults = faults(&options(&[(name, value)]), &plain());
-            assert!(faults.len() == 1 && faults[0].contains(switch), "{faults:?}");
-        }
-        assert_eq!(
-            faults(&options(&[("security.protocol", "plaintext")]), &plain()),
-            [""; 0]
-        );
-    }
-
-    #[test]
-    fn h03_secrets_are_in_no_text() {
-        let options = options(&[
-            ("sasl.password", "hunter2"),
-            ("ssl.key.password", "hunter2"),
-            ("sasl.oauthbearer.client.secret", "hunter2\0"),
-            ("group.id", "x"),
-        ]);
-        let error = Config::new(options.clone()).err().unwrap();
-        let shown = format!("{options:?} {options:#?} {error} {error:?}");
-        assert!(!shown.contains("hunter2"), "{shown}");
-    }
-
-    #[test]
-    fn h03_refused_values_of_secrets_are_not_quoted() {
-        for (name, value) in [("ssl.key.pem", "hunter2\0"), ("ssl.key.pem", "hunter2")] {
-            let config = Config::new(options(&[(name, value)])).unwrap();
-            let built = config.reader(Isolation::ReadCommitted);
-            let properties = built.iter().map(|(name, value)| (&**name, &**value));
-            if let Err(error) = native::Client::new(native::Kind::Other, properties, config.log.of_client()) {
-                assert!(!format!("{error} {error:?}").contains("hunter2"), "{error}");
-            }
-        }
-    }
-
-    #[test]
-    fn h14_files_are_looked_at_first() {
-        let directory = tempfile::tempdir().unwrap();
-        let file = |name: &str, content: &[u8]| {
-            let path = directory.path().join(name);
-            fs::write(&path, content).unwrap();
-            path.to_str().unwrap().to_owned()
-        };
-        let (empty, der) = (file("empty", b""), file("der", b"\x30\x82\x01\x0a"));
-        let pem = file("pem", b"-----BEGIN CERTIFICATE-----\n");
-        let missing = directory.path().join("none").to_str().unwrap().to_owned();
-        for (path, reason) in [(&empty, "empty"), (&der, "PEM"), (&missing, "cannot be read")] {
-            let faults = faults(&options(&[("ssl.ca.location", path)]), &plain());
-            assert!(faults.len() == 1 && faults[0].contains(reason), "{faults:?}");
-            assert!(faults[0].contains(&**path), "{faults:?}");
-        }
-        assert_eq!(faults(&options(&[("ssl.ca.location", &pem)]), &plain()), [""; 0]);
-    }
-
-    #[test]
-    fn the_user_wins_over_defaults() {
-        let config = Config::new(options(&[("linger.ms", "0"), ("compression.codec", "none")])).unwrap();
-        let built = config.producer(&ProducerOptions::default());
-        let value = |name: &str| {
-            let values: Vec<_> = built.iter().filter(|(it, _)| it == name).collect();
-            assert_eq!(values.len(), 1, "{name}");
-            values[0].1.clone()
-        };
-        assert_eq!(
-            (value("linger.ms"), value("compression.codec")),
-            ("0".into(), "none".into())
-        );
-        assert_eq!(value("partitioner"), "murmur2_random");
-    }
-}
+mod tests;

@@ -1,5 +1,8 @@
-//! librdkafka's log lines, which come in thousands when brokers are away: each kind of line is shown once in a
-//! while, and then says how many were left out.
+//! What librdkafka has to say of its own accord: its log lines, which come in thousands when brokers are away, its
+//! statistics, and its demand for tokens.
+//!
+//! Each kind of line is shown once in a while, and then says how many were left out. No line has a secret of the
+//! settings in it.
 
 use std::{
     collections::BTreeMap,
@@ -8,8 +11,15 @@ use std::{
     time::Duration,
 };
 
-use super::native::{LogLine, NativeError};
-use crate::clock::Clock;
+use super::{
+    native::{Listener, NativeError},
+    statistics,
+    token::TokenProvider,
+};
+use crate::{
+    clock::Clock,
+    config::{Properties, is_secret},
+};
 
 /// How often a line of one kind is shown.
 const INTERVAL: Duration = Duration::from_secs(30);
@@ -21,7 +31,13 @@ const KINDS: usize = 100;
 pub(super) struct Log {
     clock: Arc<dyn Clock>,
     seen: Mutex<BTreeMap<String, Seen>>,
+    /// What is never shown. librdkafka does not show these either, as far as we know.
+    secrets: Vec<String>,
+    tokens: Option<TokenProvider>,
 }
+
+/// What is shorter is in many a word.
+const SHORTEST_SECRET: usize = 4;
 
 struct Seen {
     shown: Duration,
@@ -29,35 +45,34 @@ struct Seen {
 }
 
 impl Log {
-    pub(super) fn new(clock: Arc<dyn Clock>) -> Arc<Self> {
+    pub(super) fn new(
+        clock: Arc<dyn Clock>,
+        properties: &Properties,
+        tokens: Option<TokenProvider>,
+    ) -> Arc<Self> {
+        let secrets = properties.iter().filter(|(name, _)| is_secret(name));
         Arc::new(Self {
             clock,
             seen: Mutex::default(),
+            secrets: secrets
+                .map(|(_, value)| value.to_owned())
+                .filter(|value| value.len() >= SHORTEST_SECRET)
+                .collect(),
+            tokens,
         })
     }
 
-    /// Takes the lines of one client.
-    pub(super) fn of_client(self: &Arc<Self>) -> LogLine {
-        let log = self.clone();
-        Box::new(move |level, facility, line| log.line(level, facility, line))
+    /// A text without the secrets of the settings.
+    pub(super) fn without_secrets(&self, text: &str) -> String {
+        let hide = |text: String, secret: &String| text.replace(&**secret, "<secret>");
+        self.secrets.iter().fold(text.to_owned(), hide)
     }
 
     /// An error of a client that does not end anything.
     pub(super) fn trouble(&self, what: &str, error: &NativeError) {
         if let Some(more) = self.pass(&format!("{what} {}", error.name())) {
+            let error = self.without_secrets(&error.to_string());
             tracing::warn!(target: "kproc::kafka", "{what}: {error}{more}");
-        }
-    }
-
-    fn line(&self, level: c_int, facility: &str, line: &str) {
-        /// Levels are those of syslog.
-        const WARNING: c_int = 4;
-        // `CONFWARN`: properties of producers given to a consumer and the other way round, for both are given the
-        // same. `FATAL`: what ends a client is told by whoever has it, in words of their own.
-        if level > WARNING || matches!(facility, "CONFWARN" | "FATAL") {
-            tracing::debug!(target: "kproc::kafka", facility, "{line}");
-        } else if let Some(more) = self.pass(&kind_of(facility, line)) {
-            tracing::warn!(target: "kproc::kafka", facility, "{line}{more}");
         }
     }
 
@@ -90,6 +105,47 @@ impl Log {
     }
 }
 
+impl Listener for Log {
+    fn line(&self, level: c_int, facility: &str, line: &str) {
+        /// Levels are those of syslog.
+        const ERROR: c_int = 3;
+        const WARNING: c_int = 4;
+        const INFO: c_int = 6;
+        let line = self.without_secrets(line);
+        // `CONFWARN`: properties of producers given to a consumer and the other way round, for both are given the
+        // same. `FATAL`: what ends a client is told by whoever has it, in words of their own. What is on the way to
+        // an end is of no interest.
+        if level > INFO {
+            tracing::trace!(target: "kproc::kafka", facility, "{line}");
+        } else if level > WARNING || matches!(facility, "CONFWARN" | "FATAL") {
+            tracing::debug!(target: "kproc::kafka", facility, "{line}");
+        } else if let Some(more) = self.pass(&kind_of(facility, &line)) {
+            if level < ERROR {
+                tracing::error!(target: "kproc::kafka", facility, "{line}{more}");
+            } else {
+                // librdkafka calls "error" what it gets over by itself.
+                tracing::warn!(target: "kproc::kafka", facility, "{line}{more}");
+            }
+        }
+    }
+
+    fn error(&self, error: &NativeError) {
+        if error.is_missing_token() {
+            return self.trouble("client", error);
+        }
+        // It was a line of the log before.
+        tracing::debug!(target: "kproc::kafka", "{}", self.without_secrets(&error.to_string()));
+    }
+
+    fn statistics(&self, json: &str) {
+        statistics::tell(json);
+    }
+
+    fn tokens(&self) -> Option<&TokenProvider> {
+        self.tokens.as_ref()
+    }
+}
+
 /// Lines that differ by numbers only (times, ports, counts) are of one kind.
 fn kind_of(facility: &str, line: &str) -> String {
     let letters = line.chars().filter(|char| !char.is_ascii_digit());
@@ -97,8 +153,10 @@ fn kind_of(facility: &str, line: &str) -> String {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
+pub(super) mod tests {
+    use std::io;
+
+    use super::{super::native::Code, *};
     use crate::clock::{BoxFuture, SystemClock};
     use crate::record::Timestamp;
 
@@ -122,7 +180,7 @@ mod tests {
     #[test]
     fn g15_a_minute_without_brokers_is_a_few_lines() {
         let clock = Arc::new(Hand(Mutex::default()));
-        let log = Log::new(clock.clone());
+        let log = Log::new(clock.clone(), &Properties::default(), None);
         let mut shown = Vec::new();
         for number in 0..6000_u64 {
             *clock.0.lock().unwrap() = Duration::from_millis(number * 10);
@@ -130,5 +188,53 @@ mod tests {
             shown.extend(log.pass(&kind_of("FAIL", &line)));
         }
         assert_eq!(shown, ["", " (and 2999 more of this kind since the last)"]);
+    }
+
+    #[test]
+    fn h03_lines_have_no_secrets() {
+        let mut properties = Properties::default();
+        properties.set("sasl.password", "hunter2");
+        let log = Log::new(Arc::new(SystemClock::new()), &properties, None);
+        let text = capture(tracing::Level::TRACE, || {
+            for level in 0..8 {
+                log.line(level, "CONF", "sasl.password = hunter2");
+            }
+            log.error(&NativeError::with(
+                Code::RD_KAFKA_RESP_ERR__FAIL,
+                "hunter2?".into(),
+            ));
+            log.trouble(
+                "x",
+                &NativeError::with(Code::RD_KAFKA_RESP_ERR__FAIL, "hunter2!".into()),
+            );
+        });
+        // Of the five at level warning and above one is enough.
+        assert_eq!(text.lines().count(), 6, "{text}");
+        assert!(text.contains("= <secret>") && !text.contains("hunter2"), "{text}");
+    }
+
+    /// What is told from this level on.
+    pub(in super::super) fn capture(level: tracing::Level, act: impl FnOnce()) -> String {
+        #[derive(Clone, Default)]
+        struct Lines(Arc<Mutex<Vec<u8>>>);
+        impl io::Write for Lines {
+            fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+                self.0.lock().unwrap().extend(bytes);
+                Ok(bytes.len())
+            }
+            fn flush(&mut self) -> io::Result<()> {
+                Ok(())
+            }
+        }
+        let lines = Lines::default();
+        let writer = lines.clone();
+        let subscriber = tracing_subscriber::fmt()
+            .with_max_level(level)
+            .with_ansi(false)
+            .with_writer(move || writer.clone())
+            .finish();
+        tracing::subscriber::with_default(subscriber, act);
+        let bytes = lines.0.lock().unwrap().clone();
+        String::from_utf8(bytes).unwrap()
     }
 }

@@ -10,7 +10,8 @@
 //! - `producer`: records and transactions. One thread for the calls that block, one for delivery reports.
 //! - `reader` and `admin`: questions are futures, and take no thread.
 //! - `answer`: how long answers are waited for.
-//! - `error`: what each code means. `log`: what librdkafka has to say, a few times at most.
+//! - `error`: what each code means. `log`: what librdkafka has to say, a few times at most. `statistics` and
+//!   `token`: what else goes to and fro beside requests.
 //!
 //! # What differs from the model in [`embedded`](super::embedded)
 //!
@@ -40,10 +41,13 @@ mod log;
 mod native;
 mod producer;
 mod reader;
+mod statistics;
+mod token;
 
 use std::{fmt, sync::Arc};
 
 pub use config::KafkaOptions;
+pub use token::{Token, TokenProvider};
 
 use self::{
     admin::KafkaAdmin, client_thread::ClientThread, config::Config, consumer::KafkaMember, native::Client,
@@ -100,7 +104,7 @@ impl Shared {
     /// A client with these properties.
     fn client(&self, kind: native::Kind, properties: &config::Built) -> Result<Arc<Client>> {
         let properties = properties.iter().map(|(name, value)| (&**name, &**value));
-        Client::new(kind, properties, self.config.log.of_client())
+        Client::new(kind, properties, self.config.log.clone())
     }
 }
 

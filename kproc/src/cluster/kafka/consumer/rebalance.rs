@@ -22,6 +22,7 @@ use super::{
             Client, Code, Event as NativeEvent, EventKind, Kind, NativeError, PartitionList, Queue,
             RebalanceKind,
         },
+        statistics,
     },
     lock,
     membership::{End, Membership, Numbered, next_ownership},
@@ -195,6 +196,10 @@ impl Poller {
                 Some(error) => self.trouble(&error),
                 None => Ok(()),
             },
+            EventKind::Statistics => {
+                statistics::tell(&event.statistics());
+                Ok(())
+            }
             EventKind::Deliveries | EventKind::Other => Ok(()),
         }
     }
@@ -330,7 +335,8 @@ impl Poller {
                 Err(Failed(failed(what, error)))
             }
             _ if fatal => Err(self.failed(error)),
-            ClusterErrorKind::Unauthorized => Err(self.failed(error)),
+            // A token that is not to be had just now ends nothing: the last one may be good for a while.
+            ClusterErrorKind::Unauthorized if !error.is_missing_token() => Err(self.failed(error)),
             _ => {
                 let what = format!("consumer of group `{}`", self.request.group);
                 self.shared.config.log.trouble(&what, error);

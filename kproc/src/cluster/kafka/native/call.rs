@@ -10,6 +10,9 @@ use std::{
 
 use super::{Client, Event, NativeError, Queue, error::Code};
 
+/// A piece of a wait, in milliseconds.
+const PIECE: i32 = 100;
+
 type Parse<T> = Box<dyn FnOnce(&Event) -> Result<T, NativeError> + Send>;
 
 /// A request on its way. It is carried out even if this is dropped.
@@ -18,6 +21,8 @@ pub(in super::super) struct Call<T> {
     parse: Option<Parse<T>>,
     /// It was refused at once.
     refused: Option<NativeError>,
+    /// How often brokers had refused the client before.
+    refusals: u64,
 }
 
 impl<T> Call<T> {
@@ -29,11 +34,13 @@ impl<T> Call<T> {
     ) -> Self {
         let queue = Queue::new(client);
         queue.notify();
+        let refusals = client.refusal().times();
         send(&queue);
         Self {
             queue,
             parse: Some(Box::new(parse)),
             refused: None,
+            refusals,
         }
     }
 
@@ -50,16 +57,33 @@ impl<T> Call<T> {
         if let Some(error) = self.refused.take() {
             return Err(error);
         }
-        match self.queue.poll(timeout.as_millis() as i32) {
-            Some(event) => self.answer(&event),
-            None => Err(NativeError::of(Code::RD_KAFKA_RESP_ERR__TIMED_OUT)),
+        let mut left = timeout.as_millis() as i32;
+        loop {
+            // In pieces, for a refusal comes another way.
+            if let Some(event) = self.queue.poll(left.min(PIECE)) {
+                return self.answer(&event);
+            }
+            if let Some(error) = self.queue.client().refusal().since(self.refusals, None) {
+                return Err(error);
+            }
+            left -= PIECE;
+            if left <= 0 {
+                return Err(NativeError::of(Code::RD_KAFKA_RESP_ERR__TIMED_OUT));
+            }
         }
     }
 
     fn answer(&mut self, event: &Event) -> Result<T, NativeError> {
+        let refusal = self.queue.client().refusal();
         if let Some(error) = event.error() {
-            return Err(error);
+            // It waited for a connection, and this is why there is none.
+            let waited = matches!(
+                error.code,
+                Code::RD_KAFKA_RESP_ERR__TIMED_OUT | Code::RD_KAFKA_RESP_ERR__TRANSPORT
+            );
+            return Err(refusal.last().filter(|_| waited).unwrap_or(error));
         }
+        refusal.answered();
         match self.parse.take() {
             Some(parse) => parse(event),
             None => Err(NativeError::of(Code::RD_KAFKA_RESP_ERR__STATE)),
@@ -77,9 +101,11 @@ impl<T> Future for Call<T> {
             return Poll::Ready(Err(error));
         }
         self.queue.register(cx.waker());
-        match self.queue.poll(0) {
-            Some(event) => Poll::Ready(self.answer(&event)),
-            None => Poll::Pending,
+        if let Some(event) = self.queue.poll(0) {
+            return Poll::Ready(self.answer(&event));
         }
+        let refusal = self.queue.client().refusal();
+        let refused = refusal.since(self.refusals, Some(cx.waker()));
+        refused.map_or(Poll::Pending, |error| Poll::Ready(Err(error)))
     }
 }

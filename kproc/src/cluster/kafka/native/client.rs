@@ -2,7 +2,7 @@
 
 use std::{
     collections::BTreeMap,
-    ffi::{CStr, c_char, c_int, c_void},
+    ffi::{c_char, c_int},
     ptr::NonNull,
     sync::{Arc, Mutex, MutexGuard, PoisonError},
     thread,
@@ -12,12 +12,14 @@ use futures_util::task::AtomicWaker;
 use rdkafka_sys as sys;
 
 use super::{
+    conf::Conf,
+    ear::{Ear, Listener, background_event, log_line, refresh_token},
     error::{NO_ERROR, NativeError},
-    owned, text,
+    owned,
+    refusal::Refusal,
 };
 use crate::{
     cluster::{ClusterError, ClusterErrorKind, Result},
-    config::is_secret,
     record::TopicPartition,
 };
 
@@ -31,9 +33,6 @@ pub(in super::super) enum Kind {
     Other,
 }
 
-/// Takes librdkafka's log lines: level (as in syslog), facility, text. Called on any of its threads.
-pub(in super::super) type LogLine = Box<dyn Fn(c_int, &str, &str) + Send + Sync>;
-
 /// A client of a cluster.
 ///
 /// Dropping it ends it without a word to the cluster: a consumer does not leave its group, a producer forgets what
@@ -41,7 +40,7 @@ pub(in super::super) type LogLine = Box<dyn Fn(c_int, &str, &str) + Send + Sync>
 pub(in super::super) struct Client {
     rk: NonNull<sys::rd_kafka_t>,
     /// librdkafka points to it until it is destroyed.
-    log: Option<Box<LogLine>>,
+    ear: Option<Box<Ear>>,
     /// Who waits for the records of each partition. As above.
     wakers: Mutex<Wakers>,
 }
@@ -58,32 +57,42 @@ impl Client {
     pub(in super::super) fn new<'p>(
         kind: Kind,
         properties: impl IntoIterator<Item = (&'p str, &'p str)>,
-        log: LogLine,
+        listener: Arc<dyn Listener>,
     ) -> Result<Arc<Self>> {
-        let log = Box::new(log);
         let conf = Conf::new();
         for (name, value) in properties {
-            conf.set(name, value)?;
+            conf.insist(name, value)?;
         }
         let (native_kind, events) = match kind {
             Kind::Member => (
                 sys::rd_kafka_type_t::RD_KAFKA_CONSUMER,
-                sys::RD_KAFKA_EVENT_REBALANCE | sys::RD_KAFKA_EVENT_ERROR | sys::RD_KAFKA_EVENT_OFFSET_COMMIT,
+                sys::RD_KAFKA_EVENT_REBALANCE | sys::RD_KAFKA_EVENT_OFFSET_COMMIT,
             ),
-            Kind::Other => (sys::rd_kafka_type_t::RD_KAFKA_CONSUMER, sys::RD_KAFKA_EVENT_NONE),
-            Kind::Producer => (
-                sys::rd_kafka_type_t::RD_KAFKA_PRODUCER,
-                sys::RD_KAFKA_EVENT_DR | sys::RD_KAFKA_EVENT_ERROR,
-            ),
+            Kind::Other => (sys::rd_kafka_type_t::RD_KAFKA_CONSUMER, 0),
+            Kind::Producer => (sys::rd_kafka_type_t::RD_KAFKA_PRODUCER, sys::RD_KAFKA_EVENT_DR),
         };
+        let events = events | sys::RD_KAFKA_EVENT_ERROR | sys::RD_KAFKA_EVENT_STATS;
+        let tokens = listener.tokens().is_some();
+        let ear = Box::new(Ear {
+            listener,
+            refusal: Refusal::default(),
+        });
         let mut reason: [c_char; 512] = [0; 512];
         // SAFETY: the configuration is alive; the opaque pointer is to the box that the client keeps until after it
         // is destroyed. `rd_kafka_new` takes the configuration only if it succeeds.
         let rk = unsafe {
-            sys::rd_kafka_conf_set_opaque(conf.0.as_ptr(), (&raw const *log).cast_mut().cast());
-            sys::rd_kafka_conf_set_log_cb(conf.0.as_ptr(), Some(log_line));
-            sys::rd_kafka_conf_set_events(conf.0.as_ptr(), events);
-            sys::rd_kafka_new(native_kind, conf.0.as_ptr(), reason.as_mut_ptr(), reason.len())
+            sys::rd_kafka_conf_set_opaque(conf.ptr(), (&raw const *ear).cast_mut().cast());
+            sys::rd_kafka_conf_set_log_cb(conf.ptr(), Some(log_line));
+            sys::rd_kafka_conf_set_events(conf.ptr(), events);
+            if tokens || kind == Kind::Other {
+                // This makes a thread for callbacks.
+                sys::rd_kafka_conf_set_background_event_cb(conf.ptr(), Some(background_event));
+            }
+            if tokens {
+                sys::rd_kafka_conf_enable_sasl_queue(conf.ptr(), 1);
+                sys::rd_kafka_conf_set_oauthbearer_token_refresh_cb(conf.ptr(), Some(refresh_token));
+            }
+            sys::rd_kafka_new(native_kind, conf.ptr(), reason.as_mut_ptr(), reason.len())
         };
         let Some(rk) = NonNull::new(rk) else {
             // SAFETY: librdkafka has written a text that ends with zero.
@@ -94,11 +103,38 @@ impl Client {
             ));
         };
         std::mem::forget(conf);
-        Ok(Arc::new(Self {
+        let client = Self {
             rk,
-            log: Some(log),
+            ear: Some(ear),
             wakers: Mutex::default(),
-        }))
+        };
+        if tokens {
+            // SAFETY: the client is alive, and has its thread for callbacks. The first token is fetched there now,
+            // not when the client is polled for the first time: requests before that would wait for it.
+            let enabled =
+                unsafe { NativeError::take(sys::rd_kafka_sasl_background_callbacks_enable(client.ptr())) };
+            if let Err(error) = enabled {
+                let message = format_args!("cannot make a Kafka client that logs in by tokens: {error}");
+                return Err(ClusterError::new(ClusterErrorKind::Fatal, message));
+            }
+        }
+        if kind == Kind::Other {
+            // SAFETY: the client is alive, and has its thread for callbacks; the two queues are ours.
+            unsafe {
+                let main = sys::rd_kafka_queue_get_main(client.ptr());
+                let background = sys::rd_kafka_queue_get_background(client.ptr());
+                sys::rd_kafka_queue_forward(main, background);
+                sys::rd_kafka_queue_destroy(background);
+                sys::rd_kafka_queue_destroy(main);
+            }
+        }
+        Ok(Arc::new(client))
+    }
+
+    /// Why brokers do not let this client in, as far as that was heard.
+    pub(super) fn refusal(&self) -> &Refusal {
+        let ear = self.ear.as_ref();
+        &ear.expect("it goes with the client only").refusal
     }
 
     pub(super) fn ptr(&self) -> *mut sys::rd_kafka_t {
@@ -155,7 +191,7 @@ impl Drop for Client {
     fn drop(&mut self) {
         let remains = Remains {
             rk: self.rk,
-            _log: self.log.take(),
+            _ear: self.ear.take(),
             _wakers: std::mem::take(&mut *self.wakers()),
         };
         // If there is no thread to be had, the closure is dropped, and the client destroyed, here.
@@ -168,7 +204,7 @@ impl Drop for Client {
 /// A client that nobody uses any more.
 struct Remains {
     rk: NonNull<sys::rd_kafka_t>,
-    _log: Option<Box<LogLine>>,
+    _ear: Option<Box<Ear>>,
     _wakers: Wakers,
 }
 
@@ -180,105 +216,5 @@ impl Drop for Remains {
         // SAFETY: all that was made of the client held the client, so nothing of it is left. What it points
         // to is dropped after this.
         unsafe { sys::rd_kafka_destroy_flags(self.rk.as_ptr(), sys::RD_KAFKA_DESTROY_F_NO_CONSUMER_CLOSE) };
-    }
-}
-
-unsafe extern "C" fn log_line(
-    rk: *const sys::rd_kafka_t,
-    level: c_int,
-    facility: *const c_char,
-    line: *const c_char,
-) {
-    if rk.is_null() || facility.is_null() || line.is_null() {
-        return;
-    }
-    // SAFETY: the opaque pointer is the box given in `Client::new`, which lives until after the client; the texts
-    // live for this call.
-    let (log, facility, line) = unsafe {
-        let log: *mut c_void = sys::rd_kafka_opaque(rk);
-        (
-            &*log.cast::<LogLine>(),
-            CStr::from_ptr(facility),
-            CStr::from_ptr(line),
-        )
-    };
-    log(level, &facility.to_string_lossy(), &line.to_string_lossy());
-}
-
-/// What this build of librdkafka can do: `gzip`, `ssl`, `sasl_scram`, `zstd` and so on.
-pub(in super::super) fn features() -> Vec<String> {
-    let conf = Conf::new();
-    let mut value: [c_char; 512] = [0; 512];
-    let mut size = value.len();
-    // SAFETY: the configuration is alive, the name a literal, and the text as long as we say.
-    let found = unsafe {
-        sys::rd_kafka_conf_get(
-            conf.0.as_ptr(),
-            c"builtin.features".as_ptr(),
-            value.as_mut_ptr(),
-            &raw mut size,
-        )
-    };
-    if found != sys::rd_kafka_conf_res_t::RD_KAFKA_CONF_OK {
-        return Vec::new();
-    }
-    // SAFETY: librdkafka has written a text that ends with zero.
-    let value = unsafe { owned(value.as_ptr()) };
-    value
-        .split(',')
-        .map(|feature| feature.trim().to_owned())
-        .collect()
-}
-
-/// Properties that a client is about to be made of.
-struct Conf(NonNull<sys::rd_kafka_conf_t>);
-
-impl Conf {
-    fn new() -> Self {
-        // SAFETY: no conditions.
-        let conf = NonNull::new(unsafe { sys::rd_kafka_conf_new() });
-        Self(conf.expect("librdkafka ends the process when it is out of memory"))
-    }
-
-    fn set(&self, name: &str, value: &str) -> Result<()> {
-        let (c_name, c_value) = (text(name)?, secret_text(name, value)?);
-        let mut reason: [c_char; 512] = [0; 512];
-        // SAFETY: the configuration is alive, the texts end with zero, and the reason is as long as we say.
-        let outcome = unsafe {
-            sys::rd_kafka_conf_set(
-                self.0.as_ptr(),
-                c_name.as_ptr(),
-                c_value.as_ptr(),
-                reason.as_mut_ptr(),
-                reason.len(),
-            )
-        };
-        if outcome == sys::rd_kafka_conf_res_t::RD_KAFKA_CONF_OK {
-            return Ok(());
-        }
-        // librdkafka's reason may quote the value.
-        let reason = if is_secret(name) {
-            "librdkafka does not take its value".to_owned()
-        } else {
-            // SAFETY: librdkafka has written a text that ends with zero.
-            unsafe { owned(reason.as_ptr()) }
-        };
-        let message = format_args!("property `{name}`: {reason}");
-        Err(ClusterError::new(ClusterErrorKind::Fatal, message))
-    }
-}
-
-/// As [`text`], without the value in the error.
-fn secret_text(name: &str, value: &str) -> Result<std::ffi::CString> {
-    text(value).map_err(|_| {
-        let message = format_args!("the value of property `{name}` has a zero byte in it");
-        ClusterError::new(ClusterErrorKind::Fatal, message)
-    })
-}
-
-impl Drop for Conf {
-    fn drop(&mut self) {
-        // SAFETY: it was not given to a client, which forgets it.
-        unsafe { sys::rd_kafka_conf_destroy(self.0.as_ptr()) };
     }
 }

@@ -91,6 +91,12 @@ impl NativeError {
         }
     }
 
+    /// The provider of tokens has failed.
+    pub(in super::super) fn is_missing_token(&self) -> bool {
+        self.code == Code::RD_KAFKA_RESP_ERR__AUTHENTICATION
+            && self.text.starts_with("Failed to acquire SASL OAUTHBEARER token")
+    }
+
     /// The code's name, as in Kafka's documentation.
     pub(in super::super) fn name(&self) -> String {
         // SAFETY: the text is static.

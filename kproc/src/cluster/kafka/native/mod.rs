@@ -10,12 +10,15 @@
 mod admin;
 mod call;
 mod client;
+mod conf;
+mod ear;
 mod error;
 mod group;
 mod list;
 mod messages;
 mod produce;
 mod queue;
+mod refusal;
 
 pub(super) use admin::{
     GroupInfo, GroupOffset, Make, OffsetSpec, Resource, alter_config, alter_group_offsets, cluster_access,
@@ -23,7 +26,9 @@ pub(super) use admin::{
     describe_topics, group_offsets, list_offset,
 };
 pub(super) use call::Call;
-pub(super) use client::{Client, Kind, LogLine, features};
+pub(super) use client::{Client, Kind};
+pub(super) use conf::{Conf, Refused, features, property_names};
+pub(super) use ear::Listener;
 pub(super) use error::{Code, NativeError};
 pub(super) use group::{GroupMetadata, RebalanceKind, commit};
 pub(super) use list::PartitionList;

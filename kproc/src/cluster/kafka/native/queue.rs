@@ -163,10 +163,17 @@ pub(in super::super) enum EventKind {
     Rebalance,
     Error,
     Deliveries,
+    Statistics,
     Other,
 }
 
 impl Event {
+    /// # Safety
+    /// `event` is the caller's, who gives it away.
+    pub(super) unsafe fn own(event: NonNull<sys::rd_kafka_event_t>) -> Self {
+        Self(event)
+    }
+
     pub(super) fn ptr(&self) -> *mut sys::rd_kafka_event_t {
         self.0.as_ptr()
     }
@@ -178,6 +185,7 @@ impl Event {
             sys::RD_KAFKA_EVENT_REBALANCE => EventKind::Rebalance,
             sys::RD_KAFKA_EVENT_ERROR => EventKind::Error,
             sys::RD_KAFKA_EVENT_DR => EventKind::Deliveries,
+            sys::RD_KAFKA_EVENT_STATS => EventKind::Statistics,
             _ => EventKind::Other,
         }
     }
@@ -197,6 +205,12 @@ impl Event {
                 ..NativeError::with(code, text)
             })
         }
+    }
+
+    /// The statistics that it carries, as JSON.
+    pub(in super::super) fn statistics(&self) -> String {
+        // SAFETY: the event is alive, and its text as long as it is; other events have none.
+        unsafe { owned(sys::rd_kafka_event_stats(self.ptr())) }
     }
 
     /// The partitions that it is about.

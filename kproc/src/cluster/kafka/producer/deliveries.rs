@@ -18,6 +18,7 @@ use super::{
         error::{failed, kind_of},
         log::Log,
         native::{Client, Code, Event, EventKind, NativeError, Queue, Transaction},
+        statistics,
     },
     outgoing::{Outgoing, When},
 };
@@ -115,13 +116,14 @@ impl Deliveries {
             EventKind::Error => {
                 if let Some(error) = event.error() {
                     log.trouble("producer", &error);
-                    if error.code == Code::RD_KAFKA_RESP_ERR__AUTHENTICATION {
+                    if error.code == Code::RD_KAFKA_RESP_ERR__AUTHENTICATION && !error.is_missing_token() {
                         // Otherwise it would be found out only when the records' time is over.
                         let error = failed("a record was not written", &error);
                         self.lock().failure.get_or_insert(error);
                     }
                 }
             }
+            EventKind::Statistics => statistics::tell(&event.statistics()),
             EventKind::Rebalance | EventKind::Other => {}
         }
     }

@@ -28,6 +28,9 @@ const REQUEST_TIMEOUT: Duration = Duration::from_secs(10);
 /// assertion (`eonce->refcnt > 0`), or does worse. Who asks has a time-out of his own.
 const COORDINATOR_TIMEOUT: Duration = Duration::from_secs(3600);
 
+/// How long, if brokers have refused the client: they may have changed their mind.
+const REFUSED_TIMEOUT: Duration = Duration::from_secs(2);
+
 type Outcome<T> = Result<T, NativeError>;
 
 /// Options of one request.
@@ -35,7 +38,9 @@ struct Options(*mut sys::rd_kafka_AdminOptions_t);
 
 impl Options {
     fn new(client: &Client, operation: sys::rd_kafka_admin_op_t) -> Self {
-        Self::with(client, operation, REQUEST_TIMEOUT)
+        let refused = client.refusal().last().is_some();
+        let timeout = if refused { REFUSED_TIMEOUT } else { REQUEST_TIMEOUT };
+        Self::with(client, operation, timeout)
     }
 
     /// Of a request that goes to the coordinator of a group.
