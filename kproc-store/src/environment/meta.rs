@@ -16,6 +16,7 @@ const COMMIT: &[u8] = b"commit";
 const FRESH: &[u8] = b"fresh";
 const TYPES: &str = "types/";
 const POSITION: &str = "position/";
+const ORIGIN: &str = "origin/";
 
 /// The meta database.
 #[derive(Debug, Clone, Copy)]
@@ -138,6 +139,15 @@ impl Meta<'_> {
             committed_at: point.committed_at.map(Timestamp::as_millis),
         };
         self.put(txn, COMMIT, &commit)
+    }
+
+    /// Which log of this name the state comes from.
+    pub(crate) fn origin(self, txn: &RoTxn<'_>, log: &str) -> heed::Result<Option<u128>> {
+        self.get(txn, &named(ORIGIN, log))
+    }
+
+    pub(crate) fn put_origin(self, txn: &mut RwTxn<'_>, log: &str, id: u128) -> heed::Result<()> {
+        self.put(txn, &named(ORIGIN, log), &id)
     }
 
     /// When the state was last known to be near the end of its changelogs.

@@ -165,6 +165,26 @@ impl Environment {
         })
     }
 
+    /// Which log of this name the state comes from, if that was [noted](Self::note_origins). A log that was deleted and
+    /// made again has another id, and nothing that is known of the old one is true of it.
+    pub fn origin(&self, log: &str) -> Result<Option<u128>, StoreError> {
+        self.read(|txn| self.inner.lmdb.meta.origin(txn, log))
+    }
+
+    /// Notes which logs the state comes from: changelogs and inputs, by name and id. No buffer may be open on the
+    /// environment.
+    pub fn note_origins(&self, origins: &[(&str, u128)]) -> Result<(), StoreError> {
+        let _gate = self.inner.gate();
+        self.inner.write(
+            &[],
+            &[],
+            &Notes {
+                origins,
+                ..Notes::default()
+            },
+        )
+    }
+
     fn read<R>(&self, f: impl FnOnce(&heed::RoTxn<'_>) -> heed::Result<R>) -> Result<R, StoreError> {
         let _gate = self.inner.gate();
         let result = self.inner.lmdb.env.read_txn().and_then(|txn| f(&txn));

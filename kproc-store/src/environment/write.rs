@@ -24,6 +24,8 @@ pub(super) struct Notes<'a> {
     pub(super) fresh: Option<Timestamp>,
     /// A store to empty first.
     pub(super) clear: Option<usize>,
+    /// Which logs the state comes from.
+    pub(super) origins: &'a [(&'a str, u128)],
 }
 
 /// A transaction takes about this many entries. LMDB keeps the memory of a transaction's pages until the
@@ -100,6 +102,9 @@ impl Inner {
             }
             if let Some(point) = notes.commit {
                 self.lmdb.meta.put_commit(&mut txn, point)?;
+            }
+            for (log, id) in notes.origins {
+                self.lmdb.meta.put_origin(&mut txn, log, *id)?;
             }
             if let Some(at) = notes.fresh {
                 self.lmdb.meta.put_fresh(&mut txn, at)?;

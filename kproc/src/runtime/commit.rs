@@ -181,7 +181,6 @@ impl Worker {
             return Vec::new();
         };
         let marks = committed::marks(&self.plan.topology, tenure.task.group);
-        let metadata = committed::encode(&commit.metadata, &marks);
         commit
             .inputs
             .iter()
@@ -191,7 +190,7 @@ impl Worker {
                     partition: input.partition.clone(),
                     ownership: input.ownership,
                     next: *next,
-                    metadata: metadata.clone(),
+                    metadata: committed::encode(&commit.metadata, input.origin, &marks),
                 }
             })
             .collect()

@@ -1,10 +1,14 @@
-//! What is kept with a committed offset: stream time (the engine's), and which stores the task had.
+//! What is kept with a committed offset: stream time (the engine's), which topic the offset is of, and which stores the
+//! task had.
 //!
 //! The stores are kept so that a changelog that was deleted can be told from that of a store that is new, even where no
 //! local state is left. Brokers take 4096 bytes by default; a store takes four.
 
-use super::check::Mark;
+use super::{check::Mark, origin::Origin};
 use crate::topology::Topology;
+
+/// Comes before the topic's.
+const TOPIC: &str = " topic:";
 
 /// Comes before the stores' marks.
 const STORES: &str = " stores:";
@@ -26,13 +30,21 @@ pub(super) fn marks(topology: &Topology, group: usize) -> String {
 }
 
 /// The text to commit.
-pub(super) fn encode(stream_time: &str, marks: &str) -> String {
-    format!("{stream_time}{STORES}{marks}")
+pub(super) fn encode(stream_time: &str, origin: Option<Origin>, marks: &str) -> String {
+    let origin = origin.map_or_else(String::new, |origin| format!("{TOPIC}{origin}"));
+    format!("{stream_time}{origin}{STORES}{marks}")
 }
 
 /// The engine's part of what was committed.
 pub(super) fn stream_time(metadata: &str) -> &str {
-    metadata.split_once(STORES).map_or(metadata, |(time, _)| time)
+    let time = metadata.split_once(STORES).map_or(metadata, |(time, _)| time);
+    time.split_once(TOPIC).map_or(time, |(time, _)| time)
+}
+
+/// Which topic the offset is of; `None`: that is not told.
+pub(super) fn origin(metadata: &str) -> Option<Origin> {
+    let (time, _) = metadata.split_once(STORES)?;
+    Origin::parse(time.split_once(TOPIC)?.1)
 }
 
 /// The stores that there were; none, if that is not told.
@@ -50,11 +62,12 @@ mod tests {
     #[test]
     fn what_was_encoded_is_read() {
         let marks = ["a", "b"].map(Mark::of);
-        let text = encode("v1 5", &format!("{}{}", marks[0], marks[1]));
-        assert_eq!(stream_time(&text), "v1 5");
+        let origin_of = Origin::parse("AbC_.12");
+        let text = encode("v1 5", origin_of, &format!("{}{}", marks[0], marks[1]));
+        assert_eq!((stream_time(&text), origin(&text)), ("v1 5", origin_of));
         assert_eq!(stores(&text), marks);
         assert_eq!((stream_time("v1"), stores("v1")), ("v1", vec![]));
-        assert_eq!(stream_time(&encode("", "")), "");
+        assert_eq!(stream_time(&encode("", None, "")), "");
         assert_eq!(stores("v1 5 stores:x"), []);
     }
 }

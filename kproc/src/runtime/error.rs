@@ -27,6 +27,14 @@ pub enum RunError {
         /// What the cluster says.
         reason: String,
     },
+    /// A topic is gone, or is not what it was.
+    #[error("topic `{topic}`: {reason}")]
+    Topic {
+        /// Its name in the cluster.
+        topic: String,
+        /// What has happened, and what to do.
+        reason: String,
+    },
     /// State cannot be opened, restored or written.
     #[error("task {task}, processor `{processor}`: {reason}")]
     State {

@@ -38,8 +38,13 @@ impl Worker {
                 self.transaction_fails(tasks, &error, deadline).await;
             }
             Fault::Offsets(error) => {
-                self.supervisor
-                    .fail(RunError::cluster("cannot commit offsets", &error));
+                let what = match error.kind {
+                    ClusterErrorKind::UnknownTopic => {
+                        "cannot commit offsets, for a topic was deleted, or deleted and made again, while the application ran"
+                    }
+                    _ => "cannot commit offsets",
+                };
+                self.supervisor.fail(RunError::cluster(what, &error));
                 self.void(tasks);
             }
             Fault::Interrupted => {

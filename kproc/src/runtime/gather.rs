@@ -14,16 +14,47 @@ use crate::{
     record::TopicPartition,
 };
 
+/// The inputs that cannot do with more partitions than they had at the check: state, or topics that are read with
+/// them, do not have them.
+pub(super) struct Fixed(BTreeMap<Arc<str>, u32>);
+
+impl Fixed {
+    /// `partitions`: how many each group has.
+    pub(super) fn of(plan: &Plan, partitions: &[u32]) -> Self {
+        let topology = &plan.topology;
+        let mut fixed = BTreeMap::new();
+        for (group, partitions) in topology.groups.iter().zip(partitions) {
+            let processors = group.processors.iter();
+            let mut stores = processors.flat_map(|processor| &topology.processors[*processor].stores);
+            if group.inputs.len() > 1 || stores.any(|(_, options)| options.changelog) {
+                let inputs = group.inputs.iter();
+                fixed.extend(inputs.map(|input| (topology.bound(&input.name), *partitions)));
+            }
+        }
+        Self(fixed)
+    }
+
+    /// An input that has grown sends equal keys to other partitions than before.
+    pub(super) fn has_grown(&self, topic: &str, partitions: u32) -> Option<RunError> {
+        let checked = self.0.get(topic).filter(|checked| partitions > **checked)?;
+        Some(RunError::Topic {
+            topic: topic.to_owned(),
+            reason: format!(
+                "it had {checked} partitions when the application started, and now has {partitions} or more: state and \
+                 topics that are read with it do not have them, and keys now go to other partitions. Go on with a new \
+                 topic of {checked} partitions, or {BEGIN_ANEW}"
+            ),
+        })
+    }
+}
+
 /// Which partitions make which tasks. A task begins when all its partitions are here.
 pub(super) struct Tasks {
     /// Topics of the cluster: group, number of the input.
     inputs: BTreeMap<Arc<str>, (usize, usize)>,
     /// How many inputs each group has.
     sizes: Vec<usize>,
-    /// How many partitions each group had at the check.
-    partitions: Vec<u32>,
-    /// Groups that cannot do with more: their state or their other inputs do not have them.
-    fixed: Vec<bool>,
+    fixed: Fixed,
     gathering: BTreeMap<TaskId, BTreeMap<usize, Assignment>>,
     tenures: BTreeMap<TaskId, Tenure>,
     next: u64,
@@ -31,7 +62,7 @@ pub(super) struct Tasks {
 
 impl Tasks {
     /// `partitions`: how many each group has.
-    pub(super) fn new(plan: &Plan, partitions: Vec<u32>) -> Self {
+    pub(super) fn new(plan: &Plan, partitions: &[u32]) -> Self {
         let topology = &plan.topology;
         let mut inputs = BTreeMap::new();
         for (group, tasks) in topology.groups.iter().enumerate() {
@@ -40,22 +71,10 @@ impl Tasks {
             }
         }
         let sizes = topology.groups.iter().map(|group| group.inputs.len()).collect();
-        let fixed = topology
-            .groups
-            .iter()
-            .map(|group| {
-                let stores = group
-                    .processors
-                    .iter()
-                    .flat_map(|processor| &topology.processors[*processor].stores);
-                group.inputs.len() > 1 || stores.into_iter().any(|(_, options)| options.changelog)
-            })
-            .collect();
         Self {
             inputs,
             sizes,
-            partitions,
-            fixed,
+            fixed: Fixed::of(plan, partitions),
             gathering: BTreeMap::new(),
             tenures: BTreeMap::new(),
             next: 0,
@@ -81,7 +100,10 @@ impl Tasks {
                 tracing::warn!(partition = %assignment.partition, "assigned, but nobody reads it");
                 continue;
             };
-            self.check_growth(task, &assignment.partition)?;
+            let needed = assignment.partition.partition.get().saturating_add(1);
+            if let Some(error) = self.fixed.has_grown(&assignment.partition.topic, needed) {
+                return Err(error);
+            }
             let here = self.gathering.entry(task).or_default();
             here.insert(number, assignment);
             if here.len() < self.sizes[task.group] {
@@ -106,6 +128,7 @@ impl Tasks {
                         ownership,
                         queue,
                         committed: None,
+                        origin: None,
                     },
                 )
                 .collect();
@@ -120,20 +143,6 @@ impl Tasks {
             });
         }
         Ok(complete)
-    }
-
-    /// An input that has grown since the check sends equal keys to other partitions than before.
-    fn check_growth(&self, task: TaskId, partition: &TopicPartition) -> Result<(), RunError> {
-        let checked = self.partitions[task.group];
-        if task.partition.get() < checked || !self.fixed[task.group] {
-            return Ok(());
-        }
-        Err(RunError::Check(vec![format!(
-            "topic `{}` had {checked} partitions when the application started, and has more now ({partition} was \
-             assigned): state and topics that are read with it do not have them, and keys now go to other partitions. \
-             Go on with a new topic of the former number of partitions, or {BEGIN_ANEW}",
-            partition.topic
-        )]))
     }
 
     /// Partitions are taken from us; gives the tasks that end. Those that were not complete just forget them.
@@ -230,7 +239,7 @@ mod tests {
                 factories: factories.into(),
                 settings: Settings::new("unused"),
             },
-            vec![4, 4],
+            &[4, 4],
         )
     }
 
@@ -280,7 +289,7 @@ mod tests {
             .expect("it has no fifth partition");
         let text = error.to_string();
         assert!(
-            text.contains("`left` had 4 partitions") && text.contains("left[4]"),
+            text.contains("topic `left`: it had 4 partitions") && text.contains("now has 5"),
             "{text}"
         );
         assert_eq!(tasks.assigned(vec![given("alone", 4, 2)]).unwrap().len(), 1);

@@ -3,6 +3,7 @@
 use std::{
     collections::BTreeSet,
     task::{Context, Poll},
+    time::Duration,
 };
 
 use super::{
@@ -14,9 +15,12 @@ use super::{
 };
 use crate::{
     TopicPartition,
-    cluster::{ClusterError, ClusterErrorKind},
+    cluster::{ClusterError, ClusterErrorKind, Isolation},
     record::Offset,
 };
+
+/// How long the cluster may take to say where a partition begins.
+const ANSWER: Duration = Duration::from_secs(3);
 
 impl Worker {
     /// Looks what there is to do for these tasks.
@@ -64,8 +68,11 @@ impl Worker {
                     }
                     Poll::Ready(Err(error)) => {
                         seat.fate = Fate::Failed;
-                        self.supervisor
-                            .fail(unreadable(&input.partition, input.queue.position(), &error));
+                        self.unreadable.push(Unreadable {
+                            partition: input.partition.clone(),
+                            position: input.queue.position(),
+                            error,
+                        });
                         return;
                     }
                     Poll::Pending => {}
@@ -93,17 +100,69 @@ impl Worker {
     }
 }
 
-fn unreadable(partition: &TopicPartition, position: Option<Offset>, error: &ClusterError) -> RunError {
-    let position = position.map_or_else(|| "its start".to_owned(), |offset| format!("offset {offset}"));
-    let cure = match error.kind {
-        ClusterErrorKind::OffsetOutOfRange => {
-            ". The records that come next were deleted before they were processed: set the group's offset to go on \
-             without them"
+/// An input that cannot be read any more.
+pub(super) struct Unreadable {
+    partition: TopicPartition,
+    position: Option<Offset>,
+    error: ClusterError,
+}
+
+impl Worker {
+    /// Stops the instance for inputs that cannot be read, and says why.
+    pub(super) async fn tell_unreadable(&mut self) {
+        for unreadable in std::mem::take(&mut self.unreadable) {
+            let lowest = match unreadable.error.kind {
+                ClusterErrorKind::OffsetOutOfRange => self.lowest(unreadable.partition.clone()).await,
+                _ => None,
+            };
+            let error = unreadable.explain(&self.plan.topology.app, lowest);
+            self.supervisor.fail(error);
         }
-        _ => "",
-    };
-    RunError::Cluster {
-        what: format!("cannot read {partition} from {position}"),
-        reason: format!("{error}{cure}"),
+    }
+
+    /// The first offset that a partition has, if the cluster says so soon.
+    async fn lowest(&self, partition: TopicPartition) -> Option<Offset> {
+        let mut reader = self.cluster.reader(Isolation::ReadCommitted).ok()?;
+        let enough = self.clock.now() + ANSWER;
+        tokio::select! { biased;
+            ends = reader.watermarks(partition) => ends.ok().map(|ends| ends.earliest),
+            () = self.clock.sleep_until(enough) => None,
+        }
+    }
+}
+
+impl Unreadable {
+    fn explain(self, group: &str, lowest: Option<Offset>) -> RunError {
+        let Self {
+            partition,
+            position,
+            error,
+        } = self;
+        let place = position.map_or_else(|| "its start".to_owned(), |offset| format!("offset {offset}"));
+        let reason = match error.kind {
+            ClusterErrorKind::OffsetOutOfRange => {
+                let lowest = lowest.map_or_else(
+                    || "its records begin or end elsewhere".to_owned(),
+                    |lowest| format!("the first offset that it still has is {lowest}"),
+                );
+                format!(
+                    "{lowest}. The records between were deleted (by the topic's retention?) before the group `{group}` had \
+                     processed them, or the topic was made again. kproc does not pass over them by itself: to go on \
+                     without them, set the group's offset with all instances stopped (`kafka-consumer-groups --group \
+                     {group} --reset-offsets --topic {}:{} --to-earliest --execute`), and start again; {error}",
+                    partition.topic, partition.partition
+                )
+            }
+            ClusterErrorKind::UnknownTopic => {
+                format!(
+                    "{error}. The topic was deleted while the application ran, or has lost this partition"
+                )
+            }
+            _ => error.to_string(),
+        };
+        RunError::Cluster {
+            what: format!("cannot read {partition} from {place}"),
+            reason,
+        }
     }
 }

@@ -7,6 +7,7 @@
 //! - [`owner`]: the group's member. Checks the topics ([`check`]), joins, makes tasks of partitions.
 //! - [`restorer`]: brings tasks to their last commit ([`restore`]), apart from the workers, and hands them over.
 //! - [`worker`]: processes tasks, and commits them ([`commit`]) or takes them back ([`fall_back`]).
+//! - [`watch`]: notices topics that are not what they were.
 //! - [`watchdog`]: notices handlers that do not come back.
 //! - [`supervisor`] and [`status`]: what goes wrong stops the instance and is told.
 //!
@@ -34,6 +35,7 @@ mod intake;
 mod learn;
 mod lend;
 mod order;
+mod origin;
 mod outlet;
 mod owner;
 mod patience;
@@ -49,6 +51,7 @@ mod slot;
 mod spawn;
 mod status;
 mod supervisor;
+mod watch;
 mod watchdog;
 mod worker;
 

@@ -5,7 +5,10 @@
 
 use std::{sync::Arc, time::Duration};
 
-use tokio::sync::mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel};
+use tokio::sync::{
+    Notify,
+    mpsc::{UnboundedReceiver, UnboundedSender, unbounded_channel},
+};
 
 use super::{
     check,
@@ -14,6 +17,7 @@ use super::{
     gather::Tasks,
     identity::Identity,
     order::{RestorerOrder, WorkerHandle, WorkerOrder},
+    origin::Asker,
     plan::{Plan, Share},
     restore::Restore,
     restorer::Restorer,
@@ -21,6 +25,7 @@ use super::{
     spawn::Spawner,
     status::Stop,
     supervisor::{Supervisor, sleep_until},
+    watch::Watch,
     watchdog::{Stuck, Watchdog},
     worker::{Worker, WorkerSeed},
 };
@@ -63,11 +68,13 @@ impl OwnerSeed {
         let group = member.group();
         // Dropped by each part when it has ended.
         let (part, mut parts) = unbounded_channel::<std::convert::Infallible>();
-        let (restorer, workers) = self.spawn(&group, identity.as_ref(), &part)?;
+        let asker = Arc::new(Asker::new(self.cluster.clone()));
+        let (restorer, workers) = self.spawn(&group, identity.as_ref(), &part, &asker)?;
         drop(part);
         self.supervisor.board.running();
         let mut owner = Owner {
-            tasks: Tasks::new(&self.plan, partitions),
+            tasks: Tasks::new(&self.plan, &partitions),
+            look: Arc::default(),
             plan: self.plan.clone(),
             supervisor: self.supervisor.clone(),
             restorer,
@@ -76,8 +83,22 @@ impl OwnerSeed {
             stuck: Vec::new(),
             give_up: None,
         };
+        let watch = Watch {
+            plan: self.plan.clone(),
+            asker,
+            clock: clock.clone(),
+            partitions,
+            look: owner.look.clone(),
+        };
         let member = owner
-            .run(member, &mut self.requests, &mut parts, &self.cluster, &group)
+            .run(
+                member,
+                &mut self.requests,
+                &mut parts,
+                watch,
+                &self.cluster,
+                &group,
+            )
             .await;
         // What a handler does that comes back from now on is neither sent nor committed.
         board.give_up();
@@ -149,6 +170,7 @@ impl OwnerSeed {
         group: &Arc<dyn Group>,
         identity: Option<&Identity>,
         part: &UnboundedSender<std::convert::Infallible>,
+        asker: &Arc<Asker>,
     ) -> Result<(UnboundedSender<RestorerOrder>, Vec<WorkerHandle>), RunError> {
         let (restorer, orders) = unbounded_channel();
         let thread = |error: std::io::Error| RunError::Thread(error.to_string());
@@ -193,6 +215,7 @@ impl OwnerSeed {
             group: group.clone(),
             clock: self.supervisor.clock.clone(),
             board: self.supervisor.board.clone(),
+            asker: asker.clone(),
         };
         let (supervisor, part, handles) = (self.supervisor.clone(), part.clone(), workers.clone());
         let run = Box::new(move || -> BoxFuture<'static, ()> {
@@ -215,6 +238,8 @@ struct Owner {
     restorer: UnboundedSender<RestorerOrder>,
     workers: Vec<WorkerHandle>,
     tasks: Tasks,
+    /// Has the topics looked at.
+    look: Arc<Notify>,
     watchdog: Watchdog,
     /// The workers that are not waited for any more.
     stuck: Vec<usize>,
@@ -233,6 +258,7 @@ impl Owner {
         mut member: Box<dyn Member>,
         requests: &mut UnboundedReceiver<Request>,
         parts: &mut UnboundedReceiver<std::convert::Infallible>,
+        watch: Watch,
         cluster: &Arc<dyn Cluster>,
         group: &Arc<dyn Group>,
     ) -> Option<Box<dyn Member>> {
@@ -242,6 +268,8 @@ impl Owner {
         let mut failed = false;
         let mut commit_at = clock.now() + self.plan.settings.commit_interval;
         let mut look_at = clock.now() + self.watchdog.pause();
+        let mut watch = Box::pin(watch.run());
+        let mut watching = true;
         let mut draining = futures_util::stream::FuturesUnordered::<BoxFuture<'static, ()>>::new();
         loop {
             tokio::select! { biased;
@@ -262,7 +290,11 @@ impl Owner {
                     });
                     return (!failed).then_some(member);
                 }
-                event = member.next_event(), if !failed => failed = self.happens(event),
+                event = member.next_event(), if !failed => {
+                    failed = self.happens(event);
+                    // Topics that come, go or grow make rebalances.
+                    self.look.notify_one();
+                }
                 request = requests.recv(), if !requests.is_closed() || !requests.is_empty() => match request {
                     Some(Request::Drain(reply)) => draining.push(drain::drained(
                         self.plan.clone(), cluster.clone(), group.clone(), clock.clone(), board.clone(),
@@ -277,6 +309,10 @@ impl Owner {
                 () = clock.sleep_until(commit_at), if stopping.is_none() => {
                     self.order_all(|| WorkerOrder::Commit);
                     commit_at = clock.now() + self.plan.settings.commit_interval;
+                }
+                error = &mut watch, if watching && stopping.is_none() => {
+                    watching = false;
+                    supervisor.fail(error);
                 }
                 () = clock.sleep_until(look_at), if stopping.is_none() => {
                     self.watch();

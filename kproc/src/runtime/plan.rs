@@ -50,6 +50,8 @@ pub(crate) struct Settings {
     pub(crate) patience: Duration,
     /// A handler that does not come back for so long stops the instance, so that others get its partitions.
     pub(crate) stuck_after: Duration,
+    /// How often it is looked whether the topics still are what they were at the start.
+    pub(crate) topic_check: Duration,
     /// Policies, and how tasks wait for their inputs.
     pub(crate) task: TaskSettings,
     /// Memory for records on their way in and out and for state that is not yet committed, in bytes.
@@ -84,6 +86,7 @@ impl Settings {
             revoke_timeout: Duration::from_secs(8),
             patience: Duration::from_secs(120),
             stuck_after: Duration::from_secs(300),
+            topic_check: Duration::from_secs(15),
             task: TaskSettings::default(),
             memory: 256 << 20,
             restore_batch: 10_000,

@@ -12,9 +12,10 @@ use kproc_store::{CommitPoint, Condition, Environment, Opened};
 use super::{
     committed,
     error::{BEGIN_ANEW, RunError},
+    origin::{self, Asker, Found, Origin, of_the_old_one},
     patience::retried,
     plan::Plan,
-    slot::{Changelog, Kept, Slot, Tenure},
+    slot::{Changelog, Input, Kept, Slot, Tenure},
     status::{Board, TaskPhase},
 };
 use crate::{
@@ -22,11 +23,11 @@ use crate::{
     clock::Clock,
     cluster::{
         Cluster, ClusterError, ClusterErrorKind, CommittedOffset, Group, Isolation, OffsetCommit, Reader,
-        SeekTo,
+        SeekTo, TopicDescription, Watermarks,
     },
     engine::stream_time,
     processor::Start,
-    record::{Offset, TopicPartition},
+    record::{Offset, Partition, TopicPartition},
 };
 
 /// How long one read waits for records.
@@ -39,6 +40,7 @@ pub(super) struct Restore {
     pub(super) group: Arc<dyn Group>,
     pub(super) clock: Arc<dyn Clock>,
     pub(super) board: Arc<Board>,
+    pub(super) asker: Arc<Asker>,
 }
 
 impl Restore {
@@ -64,6 +66,7 @@ impl Restore {
         if slot.kept.is_empty() {
             slot.kept = self.open(tenure.task)?;
         }
+        let topics = self.identify(slot).await?;
         let mut moved = false;
         let mut progress = Progress {
             board: &self.board,
@@ -91,7 +94,51 @@ impl Restore {
             slot.close_environments();
             slot.kept = self.open(tenure.task)?;
         }
-        self.seek(slot, moved).await
+        self.seek(slot, &topics, moved).await?;
+        for kept in &slot.kept {
+            let own = kept.changelogs.iter().map(|changelog| &changelog.partition.topic);
+            let inputs = slot.inputs.iter().map(|input| &input.partition.topic);
+            let topics = own.chain(inputs).filter_map(|topic| topics.get(topic));
+            origin::note(&kept.environment, topics)
+                .map_err(|error| self.state(tenure.task, kept.processor, error.to_string()))?;
+        }
+        Ok(())
+    }
+
+    /// Finds out which topics the task's are, and refuses state of older ones.
+    async fn identify(&self, slot: &mut Slot) -> Result<Found, RunError> {
+        let task = slot.tenure.task;
+        let changelogs = slot.kept.iter().flat_map(|kept| &kept.changelogs);
+        let changelogs = changelogs.map(|changelog| changelog.partition.topic.clone());
+        let inputs = slot.inputs.iter().map(|input| input.partition.topic.clone());
+        let topics = self
+            .asker
+            .all(inputs.chain(changelogs).collect(), &self.plan, &*self.clock)
+            .await?;
+        for input in &mut slot.inputs {
+            input.origin = topics.get(&input.partition.topic).map(Origin::from);
+        }
+        for kept in &slot.kept {
+            let failed = |reason: String| self.state(task, kept.processor, reason);
+            for changelog in &kept.changelogs {
+                let Some(topic) = topics.get(&changelog.partition.topic) else {
+                    continue;
+                };
+                let other = origin::is_of_another(&kept.environment, topic);
+                if other.map_err(|error| failed(error.to_string()))? {
+                    let store = &self.plan.topology.processors[kept.processor].stores[changelog.store]
+                        .0
+                        .name;
+                    return Err(failed(format!(
+                        "store `{store}` is of another changelog than {}, which was deleted and made again. To go on with \
+                         what the new one has, remove {}; or else {BEGIN_ANEW}",
+                        changelog.partition,
+                        self.directory(kept.processor, task).display()
+                    )));
+                }
+            }
+        }
+        Ok(topics)
     }
 
     /// Opens the environments of a task.
@@ -158,17 +205,31 @@ impl Restore {
 
     /// Sets the inputs to where their processing goes on. `moved`: the changelogs had something that the
     /// environments did not have.
-    async fn seek(&self, slot: &mut Slot, moved: bool) -> Result<(), RunError> {
+    async fn seek(&self, slot: &mut Slot, topics: &Found, moved: bool) -> Result<(), RunError> {
         let saved = self.saved(slot)?;
         let task = slot.tenure.task;
         let mut first = Vec::new();
+        // Whether processing has begun at some time, as far as offsets tell.
+        let begun =
+            slot.inputs.iter().any(|input| input.committed.is_some()) || saved.iter().any(Option::is_some);
+        let (stateful, restored) = restored(slot);
         for (number, (input, saved)) in slot.inputs.iter_mut().zip(saved).enumerate() {
             if let Some(committed) = &input.committed {
+                if let (Some(then), Some(now)) = (committed::origin(&committed.metadata), input.origin) {
+                    if !then.is_same(now) {
+                        return Err(of_the_old_one(&input.partition, "the committed offset"));
+                    }
+                    // It goes on telling how many partitions there were when the group began with it.
+                    input.origin = Some(then);
+                }
                 input.queue.seek(SeekTo::At(committed.next));
                 continue;
             }
             // Nothing was committed, or it is no longer known. The state may know better.
             if let Some(saved) = saved {
+                if self.is_of_another(&slot.kept, task, topics.get(&input.partition.topic))? {
+                    return Err(of_the_old_one(&input.partition, "the state"));
+                }
                 let next = saved.next;
                 if moved {
                     return Err(RunError::Cluster {
@@ -188,25 +249,49 @@ impl Restore {
                 input.committed = Some(saved);
                 continue;
             }
-            match self.plan.topology.groups[task.group].starts[number] {
-                Start::Earliest => input.queue.seek(SeekTo::Earliest),
-                Start::Latest => {
-                    // Resolved and committed now: else what comes until the first commit would be missed by a
-                    // restart.
-                    let partition = input.partition.clone();
-                    let latest = self.latest(&partition).await.map_err(|error| {
-                        RunError::cluster(format!("cannot find the end of {partition}"), &error)
-                    })?;
-                    input.queue.seek(SeekTo::At(latest));
-                    let ownership = input.ownership;
-                    first.push(OffsetCommit {
-                        partition,
-                        ownership,
-                        next: latest,
-                        metadata: committed::encode("", &committed::marks(&self.plan.topology, task.group)),
-                    });
-                }
+            if restored && !begun {
+                return Err(RunError::Cluster {
+                    what: format!("task {task}, input {}", input.partition),
+                    reason: format!(
+                        "its changelogs have state, but the group has no committed offset any more, and no local state \
+                         tells where processing was: from the start, it would count twice. Set the group's offset (with \
+                         `kafka-consumer-groups --reset-offsets`), or {BEGIN_ANEW}"
+                    ),
+                });
             }
+            let mut start = self.plan.topology.groups[task.group].starts[number];
+            if start == Start::Latest && self.has_grown(input).await? {
+                // Nothing of it is older than the group.
+                start = Start::Earliest;
+            }
+            if start == Start::Earliest && !stateful {
+                input.queue.seek(SeekTo::Earliest);
+                continue;
+            }
+            // Resolved and committed now. Else what comes until the first commit would be missed by a restart; and
+            // state without a committed offset could not be told from state whose offset is lost.
+            let partition = input.partition.clone();
+            let ends = self
+                .ends(&partition)
+                .await
+                .map_err(|error| RunError::cluster(format!("cannot find the ends of {partition}"), &error))?;
+            let next = match start {
+                Start::Earliest => {
+                    input.queue.seek(SeekTo::Earliest);
+                    ends.earliest
+                }
+                Start::Latest => {
+                    input.queue.seek(SeekTo::At(ends.stable));
+                    ends.stable
+                }
+            };
+            let marks = committed::marks(&self.plan.topology, task.group);
+            first.push(OffsetCommit {
+                partition,
+                ownership: input.ownership,
+                next,
+                metadata: committed::encode("", input.origin, &marks),
+            });
         }
         if first.is_empty() {
             return Ok(());
@@ -223,6 +308,42 @@ impl Restore {
             )),
             _ => Ok(()),
         }
+    }
+
+    /// Whether the state in any of these environments is of another topic.
+    fn is_of_another(
+        &self,
+        kept: &[Kept],
+        task: TaskId,
+        topic: Option<&TopicDescription>,
+    ) -> Result<bool, RunError> {
+        for kept in kept {
+            let other = topic.map(|topic| origin::is_of_another(&kept.environment, topic));
+            let other = other.transpose();
+            if other.map_err(|error| self.state(task, kept.processor, error.to_string()))? == Some(true) {
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
+
+    /// Whether the group has read the input's topic before it had this partition.
+    async fn has_grown(&self, input: &Input) -> Result<bool, RunError> {
+        let Some(now) = input.origin else { return Ok(false) };
+        let all = (0..now.partitions)
+            .map(|number| TopicPartition::new(input.partition.topic.clone(), Partition::new(number)));
+        let all: Vec<_> = all.collect();
+        let committed = retried(&*self.clock, self.plan.settings.patience, || {
+            self.group.committed(all.clone())
+        });
+        let committed = committed
+            .await
+            .map_err(|error| RunError::cluster("cannot read the committed offsets", &error))?;
+        let mut origins = committed
+            .iter()
+            .flatten()
+            .filter_map(|one| committed::origin(&one.metadata));
+        Ok(origins.any(|then| then.is_same(now) && !then.had(input.partition.partition)))
     }
 
     /// What was committed last, as the environments have it.
@@ -250,13 +371,21 @@ impl Restore {
         Ok(saved)
     }
 
-    async fn latest(&self, partition: &TopicPartition) -> crate::cluster::Result<Offset> {
+    async fn ends(&self, partition: &TopicPartition) -> crate::cluster::Result<Watermarks> {
         retried(&*self.clock, self.plan.settings.patience, || async {
             let mut reader = self.cluster.reader(Isolation::ReadCommitted)?;
-            Ok(reader.watermarks(partition.clone()).await?.stable)
+            reader.watermarks(partition.clone()).await
         })
         .await
     }
+}
+
+/// Whether the task has changelogs, and whether anything is in them.
+fn restored(slot: &Slot) -> (bool, bool) {
+    let mut changelogs = slot.kept.iter().flat_map(|kept| &kept.changelogs).peekable();
+    let stateful = changelogs.peek().is_some();
+    let written = |changelog: &Changelog| changelog.next.is_some_and(|next| next > Offset::ZERO);
+    (stateful, changelogs.any(written))
 }
 
 struct Progress<'b> {

@@ -8,6 +8,7 @@ use std::{
 use kproc_store::Environment;
 use tokio::sync::OwnedMutexGuard;
 
+use super::origin::Origin;
 use crate::{
     TaskId,
     cluster::{CommittedOffset, Ownership, Queue, RevokeToken},
@@ -85,6 +86,8 @@ pub(super) struct Input {
     pub(super) queue: Box<dyn Queue>,
     /// The last commit.
     pub(super) committed: Option<CommittedOffset>,
+    /// Which topic it is, as the group first met it.
+    pub(super) origin: Option<Origin>,
 }
 
 impl Slot {

@@ -19,6 +19,7 @@ use super::{
     committed,
     error::RunError,
     fall_back::Fault,
+    intake::Unreadable,
     lend::lend,
     order::{RestorerOrder, Rests, WorkerOrder},
     outlet::Outlet,
@@ -70,6 +71,8 @@ pub(super) struct Worker {
     pub(super) away: Away,
     pub(super) seats: BTreeMap<Tenure, Seat>,
     pub(super) ready: Arc<Ready>,
+    /// Inputs that cannot be read any more, not yet told.
+    pub(super) unreadable: Vec<Unreadable>,
 }
 
 /// Whether a worker goes on.
@@ -109,6 +112,7 @@ impl Worker {
             seats: BTreeMap::new(),
             away,
             ready: Arc::default(),
+            unreadable: Vec::new(),
         })
     }
 
@@ -119,6 +123,7 @@ impl Worker {
             for rested in self.away.take_rested() {
                 self.comes_to_rest(rested).await;
             }
+            self.tell_unreadable().await;
             while let Some(order) = self.backlog.pop_front() {
                 if let Flow::End = self.obey(order).await {
                     return Ok(());

@@ -139,6 +139,19 @@ pub(crate) fn tools() -> Result<PathBuf, String> {
     Ok(tools)
 }
 
+/// Runs one of Kafka's own tools, by the name of its class, which must end well.
+pub(crate) fn tool(class: &str, arguments: &[&str]) {
+    let libraries = tools().unwrap().join("target/libs/*");
+    let output = Command::new("java")
+        .args(["-XX:TieredStopAtLevel=1", "-cp"])
+        .arg(libraries)
+        .arg(class)
+        .args(arguments)
+        .output()
+        .unwrap();
+    assert!(output.status.success(), "{class} {arguments:?}: {output:?}");
+}
+
 /// Two ports that nothing listens on.
 fn free_ports() -> std::io::Result<(u16, u16)> {
     let (one, other) = (

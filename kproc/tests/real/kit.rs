@@ -3,7 +3,7 @@
 use std::{collections::BTreeMap, future::Future, path::Path, sync::Arc, time::Duration};
 
 use kproc::{
-    App, Clock, Partition, Running, SystemClock, TopicPartition,
+    App, Clock, Offset, Partition, Running, SystemClock, TopicPartition,
     cluster::{
         Admin, Cluster, ClusterErrorKind, Isolation, NewTopic, ProducerOptions, Result,
         kafka::{KafkaCluster, KafkaOptions},
@@ -94,6 +94,27 @@ impl Site {
         for topic in ["keys", "counts"] {
             self.make_topic(topic, partitions, &[]).await;
         }
+    }
+
+    pub(crate) async fn delete_topic(&self, topic: &str) {
+        let deleted = self.admin().delete(vec![self.topic(topic).into()]).await;
+        assert_eq!(deleted.unwrap(), [Ok(())], "{topic}");
+    }
+
+    /// Deletes the records of partition 0 before an offset.
+    pub(crate) async fn delete_records(&self, topic: &str, before: u64) {
+        let place = self.partition(topic, 0);
+        let mut admin = self.admin();
+        let before = vec![(place, Offset::new(before))];
+        admin.delete_records(before).await.unwrap();
+    }
+
+    /// Sets, or deletes, the committed offset of `keys[0]`.
+    pub(crate) async fn set_offset(&self, offset: Option<u64>) {
+        let offset = (self.partition("keys", 0), offset.map(Offset::new));
+        let mut admin = self.admin();
+        let set = admin.set_group_offsets(self.name.to_owned(), vec![offset]);
+        set.await.unwrap();
     }
 
     pub(crate) async fn make_topic(&self, topic: &str, partitions: u32, config: &[(&str, &str)]) {

@@ -13,4 +13,8 @@ mod kit;
 mod life;
 mod liveness;
 mod memory;
+mod offsets;
+mod production;
+mod records;
 mod security;
+mod topics;

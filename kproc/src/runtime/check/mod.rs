@@ -18,7 +18,7 @@ mod mark;
 mod members;
 mod outputs;
 
-use super::{error::RunError, plan::Plan};
+use super::{error::RunError, learn::learn, plan::Plan};
 use crate::{clock::Clock, cluster::Cluster, topology::Topology};
 
 use self::facts::Facts;
@@ -41,6 +41,7 @@ pub(super) async fn check(
     members::check(plan, &mut facts, clock, &mut faults).await?;
     faults.none()?;
     create::create(plan, &mut facts, clock, &missing).await?;
+    learn(plan.topology.bindings.limits(), facts.topics.values());
     // Without faults, all are known.
     Ok(counts.into_iter().flatten().collect())
 }

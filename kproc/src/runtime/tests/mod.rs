@@ -13,6 +13,7 @@ mod stopping;
 mod stuck;
 mod surroundings;
 mod threads;
+mod topics;
 mod versions;
 mod waiting;
 
