@@ -12,6 +12,8 @@ pub(super) fn kind_of(code: Code) -> ClusterErrorKind {
         | Code::RD_KAFKA_RESP_ERR__TIMED_OUT_QUEUE
         | Code::RD_KAFKA_RESP_ERR__TRANSPORT
         | Code::RD_KAFKA_RESP_ERR__ALL_BROKERS_DOWN
+        // Brokers were away for so long that librdkafka has begun anew with the addresses that it was given.
+        | Code::RD_KAFKA_RESP_ERR__DESTROY_BROKER
         | Code::RD_KAFKA_RESP_ERR__RESOLVE
         | Code::RD_KAFKA_RESP_ERR__WAIT_COORD
         | Code::RD_KAFKA_RESP_ERR__RETRY

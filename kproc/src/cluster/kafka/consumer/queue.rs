@@ -11,6 +11,7 @@ use super::{
         Shared,
         client_thread::ClientThread,
         error::{failed, kind_of},
+        log::Log,
         native::{
             Code, NativeError, OffsetSpec, PartitionList, Queue as NativeQueue, list_offset, take_batch,
         },
@@ -27,8 +28,10 @@ use crate::{
 /// How long a seek waits for its turn in librdkafka before it looks whether it is still wanted.
 const SEEK_TIMEOUT: i32 = 2000;
 
-/// How long a partition may take until it can be sought in, after it was assigned.
+/// How long to wait until a seek is tried again. A partition that was just assigned can soon be sought in; brokers that
+/// are away may stay away for longer.
 const SEEK_PAUSE: Duration = Duration::from_millis(5);
+const LONGEST_SEEK_PAUSE: Duration = Duration::from_millis(200);
 
 /// Reads a partition for as long as the assignment lasts; then it falls silent.
 pub(super) struct KafkaQueue {
@@ -179,6 +182,7 @@ impl Queue for KafkaQueue {
             queue: self.queue.clone(),
             end: self.end.clone(),
             seek: self.seek.clone(),
+            log: self.shared.config.log.clone(),
         };
         self.seeks.run(move || job.run());
     }
@@ -212,11 +216,13 @@ struct SeekJob {
     queue: Arc<NativeQueue>,
     end: Arc<End>,
     seek: Arc<Mutex<Seek>>,
+    log: Arc<Log>,
 }
 
 impl SeekJob {
     /// Seeks, and fetches from there. What is in the queue from before is not shown any more after that.
     fn run(self) {
+        let mut pause = SEEK_PAUSE;
         while !self.end.has_come() && lock(&self.seek).number == self.number {
             let outcome = match self.step() {
                 // It is not fetched yet: its assignment, or the end of the one before, is still on its way.
@@ -224,7 +230,12 @@ impl SeekJob {
                     std::thread::sleep(SEEK_PAUSE);
                     continue;
                 }
-                Err(error) if kind_of(error.code) == ClusterErrorKind::Retriable => continue,
+                Err(error) if kind_of(error.code) == ClusterErrorKind::Retriable => {
+                    self.log.trouble("seek", &error);
+                    std::thread::sleep(pause);
+                    pause = (pause * 2).min(LONGEST_SEEK_PAUSE);
+                    continue;
+                }
                 outcome => outcome,
             };
             let mut seek = lock(&self.seek);
