@@ -5,8 +5,9 @@ use std::{any::Any, collections::BTreeMap, sync::Arc, time::Duration};
 use super::{
     super::{
         answer::answer,
+        client_thread::ClientThread,
         error::failed,
-        native::{Call, Client, GroupOffset, PartitionList, commit, group_offsets},
+        native::{Client, GroupOffset, PartitionList, commit, committed},
     },
     membership::Membership,
 };
@@ -18,6 +19,9 @@ use crate::{
 
 /// How long [`Group::committed`] waits for offsets to be stable.
 const STABLE_WAIT: Duration = Duration::from_secs(5);
+
+/// How long one answer may take.
+const ANSWER: Duration = Duration::from_secs(5);
 
 /// How long it waits before it asks again.
 const STABLE_PAUSE: Duration = Duration::from_millis(20);
@@ -50,14 +54,7 @@ impl Group for KafkaGroup {
             let deadline = clock.now() + STABLE_WAIT;
             let mut call = first?;
             loop {
-                let outcome = match answer(call, &*clock).await {
-                    Ok(found) => in_order(&name, &partitions, found),
-                    Err(error) => Err(failed(
-                        format_args!("committed offsets of group `{name}`"),
-                        &error,
-                    )),
-                };
-                match outcome {
+                match call.await.and_then(|found| in_order(&name, &partitions, found)) {
                     Err(error) if error.kind == ClusterErrorKind::Retriable && clock.now() < deadline => {
                         clock.sleep_until(clock.now() + STABLE_PAUSE).await;
                         call = ask(&client, &name, &partitions)?;
@@ -100,9 +97,21 @@ pub(in super::super) fn list_of(offsets: &[OffsetCommit]) -> Result<PartitionLis
     Ok(list)
 }
 
-fn ask(client: &Arc<Client>, group: &str, places: &[TopicPartition]) -> Result<Call<Vec<GroupOffset>>> {
+/// Asks for committed offsets, on a thread of its own: what one waits for must not hold up others.
+///
+/// Not by a request of administration, which would not block: librdkafka (2.12) looks for the coordinator of each of
+/// those by itself, and one that is still under way when a broker is replaced keeps the whole client from connecting to any.
+fn ask(
+    client: &Arc<Client>,
+    group: &str,
+    places: &[TopicPartition],
+) -> Result<BoxFuture<'static, Result<Vec<GroupOffset>>>> {
     let list = PartitionList::of(places.iter().map(|place| (place, 0)))?;
-    group_offsets(client, group, Some(&list))
+    let (client, group) = (client.clone(), group.to_owned());
+    Ok(ClientThread::start("kproc-kafka-ask")?.call(move || {
+        committed(&client, &list, ANSWER.as_millis() as i32)
+            .map_err(|error| failed(format_args!("committed offsets of group `{group}`"), &error))
+    }))
 }
 
 /// One answer for each place.

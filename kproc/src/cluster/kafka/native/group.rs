@@ -214,3 +214,15 @@ pub(in super::super) fn commit(client: &Arc<Client>, offsets: &PartitionList) ->
         Err(error) => call.failed(error),
     }
 }
+
+/// The committed offsets of the group of which the client is a member. Blocks. Offsets that are not yet stable are waited
+/// for, too, if the client reads committed records only.
+pub(in super::super) fn committed(
+    client: &Client,
+    places: &PartitionList,
+    timeout: i32,
+) -> Outcome<Vec<Entry>> {
+    // SAFETY: client and list are alive; the answers are written into the list.
+    NativeError::check(unsafe { sys::rd_kafka_committed(client.ptr(), places.ptr(), timeout) })?;
+    Ok(places.entries())
+}

@@ -30,7 +30,7 @@ pub(super) use client::{Client, Kind};
 pub(super) use conf::{Conf, Refused, features, property_names};
 pub(super) use ear::Listener;
 pub(super) use error::{Code, NativeError};
-pub(super) use group::{GroupMetadata, RebalanceKind, commit};
+pub(super) use group::{GroupMetadata, RebalanceKind, commit, committed};
 pub(super) use list::PartitionList;
 pub(super) use messages::{Found, take_batch};
 pub(super) use produce::{TopicHandle, Transaction};
