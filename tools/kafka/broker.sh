@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Runs one Kafka broker (KRaft, also its own controller) on the loopback, for tests, until its standard input ends.
 #
-#   broker.sh DIRECTORY PORT CONTROLLER_PORT [SETTING=VALUE ...]
+#   broker.sh DIRECTORY PORT CONTROLLER_PORT [SETTING=VALUE ...] [--add-scram=USER ...]
 #
 # Prints `ready` once it can be used. Lines on its standard input are commands, each answered with `done`: `kill` (as by
 # a crash), `start` (again), `freeze` and `thaw`. Everything it writes is in DIRECTORY, which must be new, and is removed in the
@@ -12,6 +12,13 @@ here=$(cd "$(dirname "$0")" && pwd)
 directory=$1 port=$2 controller=$3
 shift 3
 classpath="$here/target/libs/*"
+settings=() users=()
+for argument; do
+    case $argument in
+    --*) users+=("$argument") ;;
+    *) settings+=("$argument") ;;
+    esac
+done
 
 mkdir -p "$directory"
 {
@@ -44,14 +51,14 @@ transaction.abort.timed.out.transaction.cleanup.interval.ms=200
 log.cleaner.backoff.ms=200
 log.retention.check.interval.ms=1000
 SETTINGS
-    printf '%s\n' "$@"
+    printf '%s\n' "${settings[@]}"
 } >"$directory/server.properties"
 
 run() {
     exec java -Dorg.slf4j.simpleLogger.defaultLogLevel=warn -XX:TieredStopAtLevel=1 -cp "$classpath" "$@"
 }
 (run kafka.tools.StorageTool format -t "$( (run kafka.tools.StorageTool random-uuid) 2>/dev/null)" \
-    -c "$directory/server.properties") >"$directory/format.log" 2>&1
+    -c "$directory/server.properties" "${users[@]}") >"$directory/format.log" 2>&1
 
 start() {
     (exec java -Xms256m -Xmx768m -Dorg.slf4j.simpleLogger.defaultLogLevel=warn -cp "$classpath" \

@@ -1,12 +1,15 @@
 //! Brokers that ask who is there.
 
+#[cfg(feature = "kafka-tls")]
+mod tls;
+
 use std::{sync::Arc, time::Duration};
 
 use kproc::{
-    Clock, SystemClock,
+    App, Clock, SystemClock,
     cluster::{
         ClusterErrorKind,
-        kafka::{KafkaCluster, KafkaOptions},
+        kafka::{KafkaCluster, KafkaOptions, TokenProvider},
     },
 };
 
@@ -36,11 +39,22 @@ fn plain(password: &str) -> [(&'static str, &str); 4] {
 
 /// A site behind these properties.
 fn site(brokers: &str, name: &'static str, properties: &[(&str, &str)]) -> Site {
+    site_with(brokers, name, properties, None)
+}
+
+/// As above, with tokens from there.
+fn site_with(
+    brokers: &str,
+    name: &'static str,
+    properties: &[(&str, &str)],
+    tokens: Option<TokenProvider>,
+) -> Site {
     let clock = Arc::new(SystemClock::new());
     let mut options = KafkaOptions::new(vec![brokers.to_owned()], clock.clone());
     for (name, value) in properties {
         options.properties.set(*name, *value);
     }
+    options.tokens = tokens;
     Site {
         brokers: brokers.to_owned(),
         name,
@@ -51,6 +65,11 @@ fn site(brokers: &str, name: &'static str, properties: &[(&str, &str)]) -> Site 
 
 /// An application counts there, by consumer, producer, reader and admin.
 async fn counts(site: &Site, properties: &[(&str, &str)]) {
+    counts_of(site, properties, |app| app).await;
+}
+
+/// As above, after a change of the application.
+async fn counts_of(site: &Site, properties: &[(&str, &str)], change: impl FnOnce(App) -> App) {
     site.make_topics(2).await;
     let state = tempfile::tempdir().unwrap();
     let app = site.app(state.path()).configure(|settings| {
@@ -58,7 +77,7 @@ async fn counts(site: &Site, properties: &[(&str, &str)]) {
             settings.librdkafka.set(*name, *value);
         }
     });
-    let running = app.start().unwrap();
+    let running = change(app).start().unwrap();
     site.write(["apple", "plum", "apple"]).await;
     let counts = site.counted(&[&running], 3).await;
     assert_eq!((&*counts["apple"], &*counts["plum"]), (&[1, 2][..], &[1][..]));
