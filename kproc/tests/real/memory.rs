@@ -10,7 +10,7 @@ use std::{
 use kproc::{
     RunState, SystemClock,
     cluster::{
-        Cluster, ProducerOptions,
+        Cluster, ClusterErrorKind, Isolation, ProducerOptions,
         kafka::{KafkaCluster, KafkaOptions},
     },
     config::Size,
@@ -96,6 +96,42 @@ async fn fill(site: &Site, records: usize) {
         producer.send(&mut outbox).await.unwrap();
     }
     producer.flush().await.unwrap();
+}
+
+/// Nobody waits for room that is never made.
+#[test]
+fn a_record_larger_than_the_whole_buffer_is_refused() {
+    let Some(site) = Site::shared("larger") else {
+        return;
+    };
+    block_on(async {
+        site.make_topic("large", 1, &[]).await;
+        let mut options = KafkaOptions::new(vec![site.brokers.clone()], Arc::new(SystemClock::new()));
+        options.properties.set("queue.buffering.max.kbytes", "64");
+        let cluster = KafkaCluster::new(options).unwrap();
+        let mut producer = cluster.producer(ProducerOptions::default()).unwrap();
+        let topic: Arc<str> = site.topic("large").into();
+        let mut outbox = Outbox::default();
+        // Those before it fill the buffer several times.
+        for size in [60_000, 60_000, 60_000, RECORD] {
+            let value = vec![b'x'; size];
+            let record = RawRecord {
+                value: Some(&value),
+                ..RawRecord::default()
+            };
+            outbox.push_raw(&topic, &record);
+        }
+        producer.send(&mut outbox).await.unwrap();
+        let error = producer.flush().await.unwrap_err();
+        assert_eq!(error.kind, ClusterErrorKind::RecordTooLarge, "{error}");
+        assert!(
+            error.message.contains("queue.buffering.max.kbytes"),
+            "it says what to do: {error}"
+        );
+        let reader = site.cluster.reader(Isolation::ReadCommitted);
+        let ends = reader.unwrap().watermarks(site.partition("large", 0)).await;
+        assert_eq!(ends.unwrap().latest.get(), 3, "the others were written");
+    });
 }
 
 /// The process that is measured. Does nothing unless it is told where the broker is.

@@ -84,6 +84,10 @@ const PRODUCER: &[(&str, &str)] = &[
     ("batch.num.messages", "100000"),
     // Topics have limits of their own, which may be larger.
     ("message.max.bytes", "1000000000"),
+    // No limits, for a record that is larger than one could not be written at all: what is handed over is bounded by
+    // the producer (`outgoing`).
+    ("queue.buffering.max.kbytes", "2147483647"),
+    ("queue.buffering.max.messages", "2147483647"),
     // Paid by every transaction that follows another one at once; 100 by default.
     ("retry.backoff.ms", "10"),
 ];
@@ -258,8 +262,7 @@ impl Config {
         if let Some(bound) = &bound {
             own.push(("batch.size", bound));
         }
-        let limits = limits::buffer(options.buffer.unwrap_or(limits::BUFFER));
-        self.build(PRODUCER, &limits, &own)
+        self.build(PRODUCER, &Limits::new(), &own)
     }
 
     /// Administration. It joins no group, but librdkafka (2.12) dies of a coordinator's refusal to list offsets

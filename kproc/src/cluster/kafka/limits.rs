@@ -9,7 +9,7 @@ pub(super) type Limits = Vec<(&'static str, String)>;
 /// What a partition may read ahead if nothing was said.
 pub(super) const READ_AHEAD: usize = 4 << 20;
 
-/// What a producer may hold if nothing was said.
+/// What a producer may hold if nothing was said: half of it may be in librdkafka, half waits outside.
 pub(super) const BUFFER: usize = 8 << 20;
 
 /// What one record is taken for, at least: small ones have about as much of librdkafka's own around them.
@@ -32,18 +32,6 @@ pub(super) fn read_ahead(bytes: usize) -> Limits {
         (
             "fetch.message.max.bytes",
             (bytes / 4).clamp(SMALLEST_FETCH, LARGEST_FETCH).to_string(),
-        ),
-    ]
-}
-
-/// What librdkafka may hold of a producer's records. Half of `bytes`: as much may wait outside.
-pub(super) fn buffer(bytes: usize) -> Limits {
-    let bytes = bytes / 2;
-    vec![
-        ("queue.buffering.max.kbytes", kilobytes(bytes)),
-        (
-            "queue.buffering.max.messages",
-            (bytes / RECORD * 2).max(1000).to_string(),
         ),
     ]
 }

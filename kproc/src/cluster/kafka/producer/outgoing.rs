@@ -2,8 +2,8 @@
 //!
 //! With idempotence, librdkafka (2.12) has one request at a time on its way for each partition, and while it waits
 //! for the answer, its thread spins over whatever else is older than `linger.ms`. So it gets no more while it writes:
-//! what is sent meanwhile gathers here, and is handed over in one go when all is written, or when much has come
-//! together. That happens on the thread that hears of what was written, beside the worker's own.
+//! what is sent meanwhile gathers here, and is handed over in one go when all is written. That happens on the thread
+//! that hears of what was written, beside the worker's own.
 
 use std::{
     collections::{BTreeMap, VecDeque},
@@ -18,7 +18,7 @@ use super::{
     deliveries::not_written,
 };
 use crate::{
-    cluster::{ClusterError, Result},
+    cluster::{ClusterError, ClusterErrorKind, Result},
     outbox::{Outbox, OutgoingRecord, Parcel},
 };
 
@@ -28,12 +28,15 @@ const SPARE: usize = 4;
 /// An emptied parcel that takes more memory than this is not kept.
 const LARGEST_SPARE: usize = 1 << 20;
 
+/// What a record takes in librdkafka besides its bytes, with room for two.
+const RECORD: usize = 128;
+
 /// Records that wait to be handed over.
 pub(super) struct Outgoing {
     client: Arc<Client>,
     /// The transactional id, if there is one.
     id: Option<String>,
-    /// How many bytes may wait.
+    /// How many bytes may wait, and how many are handed over in one go.
     limit: usize,
     waiting: Mutex<Waiting>,
     /// Whoever holds it hands over, in order. It is held for as long as that takes, the other one never.
@@ -69,7 +72,7 @@ struct InHand {
 /// Who wants records to be handed over, and with it when that is to be done.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum When {
-    /// If nothing is on its way, or much is waiting.
+    /// If nothing is on its way.
     Good,
     /// Now.
     Now,
@@ -130,10 +133,10 @@ impl Outgoing {
                 Err(TryLockError::WouldBlock) if when == When::Good => break,
                 Err(TryLockError::WouldBlock) => self.hands.lock().unwrap_or_else(PoisonError::into_inner),
             };
-            let full = self.hand_over_all(&mut hands, &mut outcome);
+            let left = self.hand_over_all(&mut hands, &mut outcome);
             drop(hands);
-            if full {
-                // The next delivery makes room, and comes here.
+            if left {
+                // Something is on its way. Who hears of it comes here.
                 break;
             }
         }
@@ -141,23 +144,22 @@ impl Outgoing {
     }
 
     fn is_time(&self, when: When) -> bool {
-        let bytes = {
-            let waiting = self.waiting();
-            if waiting.count == 0 {
-                return false;
-            }
-            waiting.bytes
-        };
-        when == When::Now || bytes > self.limit / 2 || self.client.unwritten() == 0
+        let nothing = self.waiting().count == 0;
+        !nothing && (when == When::Now || self.client.unwritten() == 0)
     }
 
-    /// Hands over until nothing is left or librdkafka is full. Whether it is.
+    /// Hands over until nothing is left, or this was enough for now, or librdkafka is full. Whether something is left.
     fn hand_over_all(&self, hands: &mut Hands, outcome: &mut Result<()>) -> bool {
+        let mut bytes = 0;
         loop {
             let Some(mut parcel) = hands.parcel.take().or_else(|| self.next_parcel()) else {
                 return false;
             };
             while let Some(record) = parcel.parcel.get(parcel.next) {
+                if bytes > self.limit {
+                    hands.parcel = Some(parcel);
+                    return true;
+                }
                 let known = &mut parcel.topics[record.topic_id.index()];
                 match hands.produce(&self.client, known, &record) {
                     Ok(Err(error)) if error.code == Code::RD_KAFKA_RESP_ERR__QUEUE_FULL => {
@@ -166,9 +168,9 @@ impl Outgoing {
                             hands.parcel = Some(parcel);
                             return true;
                         }
-                        note(outcome, || self.refused(&record, &error));
+                        note(outcome, || too_large(&record));
                     }
-                    Ok(Ok(())) => {}
+                    Ok(Ok(())) => bytes += size(&record) + RECORD,
                     Ok(Err(error)) => note(outcome, || self.refused(&record, &error)),
                     Err(error) => note(outcome, || error),
                 }
@@ -198,12 +200,29 @@ impl Outgoing {
 
     #[cold]
     fn refused(&self, record: &OutgoingRecord<'_>, error: &NativeError) -> ClusterError {
-        let size = record.key.map_or(0, <[u8]>::len) + record.value.map_or(0, <[u8]>::len);
         match &self.id {
             Some(id) if error.fatal => failed_step(id, "a record", error),
-            _ => not_written(format_args!("topic `{}`", record.topic), size, error),
+            _ => not_written(format_args!("topic `{}`", record.topic), size(record), error),
         }
     }
+}
+
+/// Bytes of key and value.
+fn size(record: &OutgoingRecord<'_>) -> usize {
+    record.key.map_or(0, <[u8]>::len) + record.value.map_or(0, <[u8]>::len)
+}
+
+#[cold]
+fn too_large(record: &OutgoingRecord<'_>) -> ClusterError {
+    ClusterError::new(
+        ClusterErrorKind::RecordTooLarge,
+        format_args!(
+            "a record of {} bytes (key and value) for topic `{}` was not written: it is larger than what the property \
+             `queue.buffering.max.kbytes` leaves for all records together",
+            size(record),
+            record.topic
+        ),
+    )
 }
 
 /// The first error is kept.
