@@ -32,19 +32,19 @@ pub(crate) fn process(args: &Args) -> Result<String, String> {
     running.shutdown(Duration::from_secs(60));
     running.wait_blocking().map_err(|error| error.to_string())?;
     let closed = Mark::now(&clock, seen());
-    let seconds = |from: Mark, to: Mark| (to.time - from.time).as_secs_f64();
+    let seconds = |from: Mark, to: Mark| to.time.saturating_sub(from.time).as_secs_f64();
     Ok(format!(
         "{{\"peer\":\"kproc\",\"records\":{},\"first_ms\":{},\"process_s\":{:.3},\"closed_s\":{:.3},\"cpu_s\":{:.3},\
          \"closed_cpu_s\":{:.3},\"warm_records\":{},\"warm_s\":{:.3},\"warm_cpu_s\":{:.3},\"rss_kib\":{}}}",
         last.records,
-        (first.time - begun).as_millis(),
+        first.time.saturating_sub(begun).as_millis(),
         seconds(first, last),
         seconds(first, closed),
         last.cpu.as_secs_f64(),
         closed.cpu.as_secs_f64(),
         last.records - half.records,
         seconds(half, last),
-        (last.cpu - half.cpu).as_secs_f64(),
+        last.cpu.saturating_sub(half.cpu).as_secs_f64(),
         memory_kib("VmHWM"),
     ))
 }
@@ -79,7 +79,7 @@ pub(crate) fn restore(args: &Args) -> Result<String, String> {
     running.wait_blocking().map_err(|error| error.to_string())?;
     Ok(format!(
         "{{\"peer\":\"kproc\",\"mode\":\"restore\",\"running_ms\":{},\"cpu_s\":{:.3},\"rss_kib\":{peak}}}",
-        (back.time - begun).as_millis(),
+        back.time.saturating_sub(begun).as_millis(),
         back.cpu.as_secs_f64(),
     ))
 }
