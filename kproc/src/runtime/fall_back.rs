@@ -51,7 +51,9 @@ impl Worker {
                 // The verb was dropped: what it did is not known, and the producer cannot be used any more.
                 self.renew_producer();
                 self.void(tasks);
-                self.supervisor.late("a commit was still under way");
+                let tasks = self.senders(tasks);
+                self.supervisor
+                    .late(&format!("the commit of {tasks} was still under way"));
             }
         }
     }

@@ -286,7 +286,7 @@ impl Owner {
                     let within = stopping.map_or(Duration::ZERO, |stop| stop.within);
                     board.set_failure(RunError::Deadline {
                         deadline: within,
-                        what: format!("{} tasks were still being put away", board.tasks()),
+                        what: board.unfinished(),
                     });
                     return (!failed).then_some(member);
                 }

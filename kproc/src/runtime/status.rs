@@ -234,6 +234,21 @@ impl Board {
         self.lock().tasks.len()
     }
 
+    /// What there still is, for a person.
+    pub(super) fn unfinished(&self) -> String {
+        let inner = self.lock();
+        let mut tasks: Vec<String> = inner.tasks.keys().map(|tenure| tenure.task.to_string()).collect();
+        tasks.dedup();
+        match &tasks[..] {
+            [] => "its parts were still ending".into(),
+            [task] => format!("task {task} was still being committed and closed (does the cluster answer?)"),
+            [first, rest @ ..] => format!(
+                "task {first} and {} more were still being committed and closed (does the cluster answer?)",
+                rest.len()
+            ),
+        }
+    }
+
     /// Records a failure, if it is the first.
     pub(super) fn set_failure(&self, error: RunError) {
         self.change(|inner| {

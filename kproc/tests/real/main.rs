@@ -14,6 +14,7 @@ mod life;
 mod liveness;
 mod memory;
 mod offsets;
+mod outage;
 mod production;
 mod records;
 mod security;

@@ -26,6 +26,9 @@
 //!   offset that the log does not have cannot be used any more.
 //! - A commit that is on its way when its revocation's deadline passes may still be taken.
 //! - Dropping a member ends its heartbeats once its queues and batches are dropped, too.
+//! - A stalled or restarted broker costs the partitions, if it is away for longer than a session: they are lost, and
+//!   assigned anew at once when it is back. Bugs of librdkafka (2.12) around that are gone round: requests to coordinators
+//!   never time out inside it, and a member asks for committed offsets as such, not as an administrator (`native`).
 //! - Several records for a topic whose `max.message.bytes` is small can make one batch that is too large for it,
 //!   unless [`ProducerOptions::max_batch`] is no larger.
 
