@@ -412,6 +412,7 @@ impl Written {
 }
 
 /// Why a record is not taken.
+#[derive(Clone, Copy)]
 pub(crate) enum Refused {
     /// The outbox holds [`Outbox::MAX_BYTES`].
     Full,

@@ -89,7 +89,14 @@ pub(crate) async fn c21_a_topic_made_again_has_another_id(world: &World) {
         config: vec![],
     };
     assert_eq!(world.within(admin.create(vec![new])).await.unwrap(), [Ok(())]);
-    assert_ne!(describe(world, &mut *admin, &topic).await.unwrap().id, before.id);
+    let after = describe(world, &mut *admin, &topic).await.unwrap();
+    assert_ne!(after.id, before.id);
+    let identified = world.within(admin.identify(vec![topic.clone()])).await.unwrap();
+    let identified = identified[0].as_ref().unwrap();
+    assert_eq!(
+        (identified.id, identified.partitions),
+        (after.id, after.partitions)
+    );
     world.produce(&topic, &[value_in(0, "new")]).await;
     assert_eq!(texts(&world.read_all(part(&topic, 0)).await), ["new"]);
 }

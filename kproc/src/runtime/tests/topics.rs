@@ -4,9 +4,12 @@
 use std::time::Duration;
 
 use crate::{
-    Clock, Offset, Partition, TopicPartition,
+    Clock, Context, Offset, Partition, Processor, Record, Result, TopicPartition,
+    cluster::{Cluster, Event, Isolation, JoinRequest, OffsetCommit},
+    engine::factory,
+    processor::{Declare, Start},
     runtime::{RunError, RunState},
-    testing::exec::Executor,
+    testing::{clock::SimClock, exec::Executor},
 };
 
 use super::kit::*;
@@ -94,20 +97,19 @@ fn c21_an_offset_of_the_old_topic_is_not_used_for_the_new_one() {
     make_again(&mut world, "words", &[]);
     write(&mut world, 30);
     // As by an instance that commits before it has noticed.
-    let request = crate::cluster::JoinRequest {
+    let request = JoinRequest {
         group: APP.into(),
         topics: vec!["words".into()],
         session_timeout: Duration::from_secs(5),
         heartbeat_interval: None,
         revoke_timeout: Duration::from_secs(5),
-        isolation: crate::cluster::Isolation::ReadCommitted,
+        isolation: Isolation::ReadCommitted,
         read_ahead: None,
         client_id: String::new(),
     };
     let cluster = world.cluster.connect();
     let metadata = before[0].1.metadata.clone();
     world.finish(async move {
-        use crate::cluster::{Cluster, Event, OffsetCommit};
         let mut member = (*cluster).join(request).unwrap();
         let Event::Assigned(given) = member.next_event().await else {
             panic!("it is alone")
@@ -194,4 +196,50 @@ fn c23_a_crash_before_the_first_commit_is_no_loss_of_offsets() {
         assert_eq!(world.stop(&second), Ok(()), "seed {seed}");
         assert!(world.last_values("counts", 1)["k"] >= 10);
     }
+}
+
+/// Takes a second for each record.
+struct Slow(SimClock, Diary);
+
+impl Processor for Slow {
+    fn declare(&mut self, to: &mut dyn Declare) {
+        to.input(0, &WORDS, Start::Earliest);
+    }
+
+    async fn process(&mut self, _: &mut Context<'_>, record: &Record<'_>) -> Result<()> {
+        self.0.sleep_until(self.0.now() + Duration::from_secs(1)).await;
+        self.1.note(1, record.partition, record.offset);
+        Ok(())
+    }
+}
+
+#[test]
+fn c22_an_input_that_loses_records_faster_than_they_are_processed_stops_the_application() {
+    let mut world = World::new(Executor::new(4), &[("words", 1)]);
+    write(&mut world, 200);
+    let (clock, diary) = (world.clock(), world.diary.clone());
+    let settings = world.settings("a");
+    let slow = factory(move || Slow(clock.clone(), diary.clone()));
+    let instance = world.start_app(settings, vec![slow]);
+    world.until("it has begun", |world| world.diary.lines().len() == 3);
+    let place = TopicPartition::new("words", Partition::new(0));
+    let before = vec![(place, Offset::new(150))];
+    world.admin(async |admin| admin.delete_records(before).await);
+    let error = world.wait(&instance).unwrap_err().to_string();
+    let done = world.diary.lines().len() as u64;
+    let next = format!("cannot read words[0] from offset {done}");
+    for part in [
+        &*next,
+        "first offset that it still has is 150",
+        "`app`",
+        "--topic words:0 --to-earliest",
+    ] {
+        assert!(error.contains(part), "{part}: {error}");
+    }
+    assert!(
+        done < 150,
+        "what was read before is done, and nothing is jumped to"
+    );
+    let offsets = world.admin(async |admin| admin.group_offsets(APP.into()).await);
+    assert_eq!(offsets[0].1.next.get(), done);
 }
