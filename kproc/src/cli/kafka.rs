@@ -4,23 +4,26 @@ use std::pin::pin;
 
 use tokio::select;
 
-use super::{failure::Failure, signal::Interrupted};
+use super::{failure::Failure, restores, signal::Interrupted};
 use crate::{app::App, config::Settings};
 
 /// Runs until a signal, which stops in good order, or a failure.
-pub(crate) fn run(mut app: App, settings: &Settings) -> Result<(), Failure> {
+pub(crate) fn run(mut app: App, settings: &Settings, quiet: bool) -> Result<(), Failure> {
     let interrupted = Interrupted::watch();
     let mut interrupted =
         interrupted.map_err(|error| Failure::run(format!("cannot watch signals: {error}")))?;
     app.settings = settings.clone();
     let running = app.start().map_err(Failure::usage)?;
-    let executor = tokio::runtime::Builder::new_current_thread().build();
+    let executor = tokio::runtime::Builder::new_current_thread()
+        .enable_time()
+        .build();
     let executor = executor.map_err(|error| Failure::run(format!("cannot start: {error}")))?;
     executor.block_on(async {
         let mut ended = pin!(running.wait());
         select! { biased;
             ended = &mut ended => return ended.map_err(Failure::run),
             _ = interrupted.number() => running.shutdown(settings.stop_timeout),
+            never = restores::show(&running, quiet) => match never {},
         }
         ended.await.map_err(Failure::run)
     })

@@ -19,6 +19,7 @@ mod log;
 mod names;
 mod output;
 mod progress;
+mod restores;
 mod run;
 mod settings;
 mod signal;

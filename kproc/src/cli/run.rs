@@ -39,5 +39,5 @@ pub(crate) fn run(app: App, settings: &Settings, args: &RunArgs) -> Result<(), F
     // What it binds must be there; the cluster would only say that a topic is not.
     let topology = names::topology(&app, settings)?;
     names::warn_of_unknown(&app, settings, &topology);
-    kafka::run(app, settings)
+    kafka::run(app, settings, args.quiet)
 }

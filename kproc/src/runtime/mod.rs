@@ -43,6 +43,7 @@ mod plan;
 mod pulse;
 mod ready;
 mod restore;
+mod restore_progress;
 mod restorer;
 mod running;
 mod seat;

@@ -5,7 +5,7 @@
 //! then below that end. A restore is over when its *position* has reached the end, for the last record may be a
 //! marker or may have been compacted away.
 
-use std::{path::PathBuf, sync::Arc, time::Duration};
+use std::{future::poll_fn, path::PathBuf, sync::Arc, task::Poll, time::Duration};
 
 use kproc_store::{CommitPoint, Condition, Environment, Opened};
 
@@ -15,7 +15,8 @@ use super::{
     origin::{self, Asker, Found, Origin, of_the_old_one},
     patience::retried,
     plan::Plan,
-    slot::{Changelog, Input, Kept, Slot, Tenure},
+    restore_progress::Progress,
+    slot::{Changelog, Input, Kept, Slot},
     status::{Board, TaskPhase},
 };
 use crate::{
@@ -68,12 +69,7 @@ impl Restore {
         }
         let topics = self.identify(slot).await?;
         let mut moved = false;
-        let mut progress = Progress {
-            board: &self.board,
-            tenure,
-            done: 0,
-            total: 0,
-        };
+        let mut progress = Progress::new(self, tenure);
         for kept in &mut slot.kept {
             let Kept {
                 processor,
@@ -90,7 +86,8 @@ impl Restore {
                 moved |= one.restore(changelog, &mut progress).await?;
             }
         }
-        if progress.done >= self.plan.settings.reopen_after {
+        progress.end();
+        if progress.done() >= self.plan.settings.reopen_after {
             slot.close_environments();
             slot.kept = self.open(tenure.task)?;
         }
@@ -388,23 +385,17 @@ fn restored(slot: &Slot) -> (bool, bool) {
     (stateful, changelogs.any(written))
 }
 
-struct Progress<'b> {
-    board: &'b Board,
-    tenure: Tenure,
-    done: u64,
-    total: u64,
-}
-
-impl Progress<'_> {
-    fn show(&self) {
-        self.board.task(
-            self.tenure,
-            TaskPhase::Restoring {
-                done: self.done,
-                total: self.total,
-            },
-        );
-    }
+/// Lets others on the same thread go on.
+async fn yield_now() {
+    let mut yielded = false;
+    poll_fn(|cx| {
+        if std::mem::replace(&mut yielded, true) {
+            return Poll::Ready(());
+        }
+        cx.waker().wake_by_ref();
+        Poll::Pending
+    })
+    .await;
 }
 
 /// Restores the changelogs of one environment.
@@ -437,8 +428,7 @@ impl Changelogs<'_> {
         let patience = plan.settings.patience;
         let mut from = self.begin(changelog, &mut *reader).await?;
         let (mut at, end) = from;
-        progress.total += end.since(at);
-        progress.show();
+        progress.expect(end.since(at));
         let mut moved = false;
         let mut heard = clock.now();
         while at < end {
@@ -488,13 +478,15 @@ impl Changelogs<'_> {
                 continue;
             }
             heard = clock.now();
-            progress.done += read.next.since(at);
+            let passed = read.next.since(at);
             // What is passed over at the end of a log is the last transaction's marker, and no more than one.
             moved |= read.batch.remaining() > 0 || read.next.since(at) > 1;
             self.apply(changelog, &mut read.batch, read.next)?;
             at = read.next;
-            progress.show();
+            progress.pass(passed);
             clock.point("between two batches of a restore").await;
+            // Records that are there already are no reason to wait: other restores and orders get their turn.
+            yield_now().await;
         }
         Ok(moved)
     }

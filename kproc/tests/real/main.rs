@@ -1,7 +1,7 @@
 //! Applications on a real Kafka, in this process: what clusters, groups and topics may do to them.
 //!
 //! What may be here: one file for each kind of trouble, with applications that are started by `App::start` on a broker
-//! of Maven's. What may not: verbs of the cluster alone (the conformance suite's), and programs that are killed (the
+//! of Maven's. What may not: verbs of the cluster alone (the conformance suite's), and whole programs (the
 //! examples' tests). Tests share a broker, and keep apart by the name of their [`Site`](kit::Site); whoever harms the
 //! broker has one of their own.
 
@@ -10,12 +10,15 @@ mod broker;
 mod diary;
 mod heartbeats;
 mod kit;
+mod leaks;
 mod life;
 mod liveness;
 mod memory;
 mod offsets;
 mod outage;
 mod production;
+mod rebalances;
 mod records;
+mod restores;
 mod security;
 mod topics;

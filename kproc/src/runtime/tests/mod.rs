@@ -5,6 +5,7 @@ mod draining;
 mod failing;
 mod histories;
 mod kit;
+mod leaks;
 mod producing;
 mod rebalancing;
 mod restoring;
