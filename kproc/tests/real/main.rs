@@ -5,6 +5,8 @@
 //! examples' tests). Tests share a broker, and keep apart by the name of their [`Site`](kit::Site); whoever harms the
 //! broker has one of their own.
 
+mod acl;
+mod authorization;
 #[path = "../broker/mod.rs"]
 mod broker;
 mod diary;
@@ -21,4 +23,5 @@ mod rebalances;
 mod records;
 mod restores;
 mod security;
+mod startup;
 mod topics;

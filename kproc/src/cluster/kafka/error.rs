@@ -1,7 +1,7 @@
 //! What librdkafka's errors mean for the runtime: one table, each row with its reason.
 
 use super::native::{Code, NativeError};
-use crate::cluster::{ClusterError, ClusterErrorKind};
+use crate::cluster::{ClusterError, ClusterErrorKind, Operation, Resource};
 
 /// What an error means outside transactions.
 pub(super) fn kind_of(code: Code) -> ClusterErrorKind {
@@ -85,6 +85,35 @@ pub(super) fn kind_of(code: Code) -> ClusterErrorKind {
 pub(super) fn failed(what: impl std::fmt::Display, error: &NativeError) -> ClusterError {
     let kind = kind_of(error.code);
     ClusterError::new(kind, format_args!("{what}: {error}{}", advice(kind)))
+}
+
+/// An error of a verb that is allowed or not: it says how to allow it.
+#[cold]
+pub(super) fn forbidden(
+    what: impl std::fmt::Display,
+    error: &NativeError,
+    principal: Option<&str>,
+    resource: &Resource,
+    operation: Operation,
+) -> ClusterError {
+    match (error.code, resource) {
+        (Code::RD_KAFKA_RESP_ERR_TOPIC_AUTHORIZATION_FAILED, Resource::Topic(_))
+        | (Code::RD_KAFKA_RESP_ERR_GROUP_AUTHORIZATION_FAILED, Resource::Group(_)) => {
+            let grant = resource.grant(principal, &[operation]);
+            let message =
+                format_args!("{what}: {error}. Allow it with `kafka-acls.sh {grant}`, and start again");
+            ClusterError::new(ClusterErrorKind::Unauthorized, message)
+        }
+        // Not of what was asked for, but of being able to ask for anything.
+        (Code::RD_KAFKA_RESP_ERR_CLUSTER_AUTHORIZATION_FAILED, _) => {
+            let write = Resource::Cluster.grant(principal, &[Operation::IdempotentWrite]);
+            let message = format_args!(
+                "{what}: {error}. A producer that writes nothing twice needs the permission to write to any topic, or                  `kafka-acls.sh {write}`"
+            );
+            ClusterError::new(ClusterErrorKind::Unauthorized, message)
+        }
+        _ => failed(what, error),
+    }
 }
 
 /// What a person can do about it, where that can be said in general.

@@ -6,14 +6,16 @@ use super::{
     super::{
         answer::answer,
         client_thread::ClientThread,
-        error::failed,
-        native::{Client, GroupOffset, PartitionList, commit, committed},
+        error::{failed, forbidden},
+        native::{Client, GroupOffset, NativeError, PartitionList, commit, committed},
     },
     membership::Membership,
 };
 use crate::{
     clock::{BoxFuture, Clock},
-    cluster::{ClusterError, ClusterErrorKind, CommittedOffset, Group, OffsetCommit, Result},
+    cluster::{
+        ClusterError, ClusterErrorKind, CommittedOffset, Group, OffsetCommit, Operation, Resource, Result,
+    },
     record::{Offset, TopicPartition},
 };
 
@@ -72,13 +74,17 @@ impl Group for KafkaGroup {
         });
         let (clock, name) = (self.clock.clone(), self.name.clone());
         Box::pin(async move {
-            let what = || format!("committing offsets of group `{name}`");
-            let entries = answer(sent?, &*clock)
-                .await
-                .map_err(|error| failed(what(), &error))?;
+            let refused = |error: &NativeError| {
+                let (what, group) = (
+                    format!("committing offsets of group `{name}`"),
+                    Resource::Group(name.as_str().into()),
+                );
+                forbidden(what, error, None, &group, Operation::Read)
+            };
+            let entries = answer(sent?, &*clock).await.map_err(|error| refused(&error))?;
             match entries.into_iter().find_map(|entry| entry.error) {
                 None => Ok(()),
-                Some(error) => Err(failed(what(), &error)),
+                Some(error) => Err(refused(&error)),
             }
         })
     }

@@ -10,7 +10,7 @@ use super::{
     super::{
         Shared,
         client_thread::ClientThread,
-        error::{failed, kind_of},
+        error::{failed, forbidden, kind_of},
         log::Log,
         native::{
             Code, NativeError, OffsetSpec, PartitionList, Queue as NativeQueue, list_offset, take_batch,
@@ -21,7 +21,7 @@ use super::{
 };
 use crate::{
     batch::Batch,
-    cluster::{ClusterError, ClusterErrorKind, Isolation, Queue, Result, SeekTo},
+    cluster::{ClusterError, ClusterErrorKind, Isolation, Operation, Queue, Resource, Result, SeekTo},
     record::{Offset, TopicPartition},
 };
 
@@ -150,7 +150,18 @@ impl KafkaQueue {
                 lock(&self.seek).stopped = true;
                 Some(out_of_range(&self.place, self.position, error))
             }
-            _ => Some(failed(format_args!("cannot read {}", self.place), error)),
+            _ => {
+                let principal = self.shared.config.principal();
+                let topic = Resource::Topic(self.place.topic.clone());
+                let what = format_args!("cannot read {}", self.place);
+                Some(forbidden(
+                    what,
+                    error,
+                    principal.as_deref(),
+                    &topic,
+                    Operation::Read,
+                ))
+            }
         }
     }
 }

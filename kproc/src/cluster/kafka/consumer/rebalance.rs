@@ -17,7 +17,7 @@ use super::{
         client_thread::ClientThread,
         config::Protocol,
         connect::connect,
-        error::{failed, kind_of},
+        error::{failed, forbidden, kind_of},
         native::{
             Client, Code, Event as NativeEvent, EventKind, Kind, NativeError, PartitionList, Queue,
             RebalanceKind,
@@ -29,7 +29,9 @@ use super::{
     queue::KafkaQueue,
     session,
 };
-use crate::cluster::{Assignment, ClusterError, ClusterErrorKind, Event, JoinRequest, Result, RevokeToken};
+use crate::cluster::{
+    Assignment, ClusterError, ClusterErrorKind, Event, JoinRequest, Operation, Resource, Result, RevokeToken,
+};
 
 /// How long a poll waits. What cannot interrupt it waits for it.
 const POLL: i32 = 100;
@@ -164,9 +166,15 @@ impl Poller {
     }
 
     fn failed(&self, error: &NativeError) -> Failed {
-        Failed(failed(
-            format_args!("membership of group `{}`", self.request.group),
+        let what = format_args!("membership of group `{}`", self.request.group);
+        let principal = self.shared.config.principal();
+        let group = Resource::Group(self.request.group.as_str().into());
+        Failed(forbidden(
+            what,
             error,
+            principal.as_deref(),
+            &group,
+            Operation::Read,
         ))
     }
 

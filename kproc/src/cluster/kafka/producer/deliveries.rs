@@ -15,7 +15,7 @@ use futures_util::task::AtomicWaker;
 use super::{
     super::{
         client_thread::no_thread,
-        error::{failed, kind_of},
+        error::{failed, forbidden, kind_of},
         log::Log,
         native::{Client, Code, Event, EventKind, NativeError, Queue, Transaction},
         statistics,
@@ -23,7 +23,7 @@ use super::{
     outgoing::{Outgoing, When},
 };
 use crate::{
-    cluster::{ClusterError, ClusterErrorKind, Positions, Result},
+    cluster::{ClusterError, ClusterErrorKind, Operation, Positions, Resource, Result},
     record::{Offset, Partition, TopicPartition},
 };
 
@@ -108,7 +108,7 @@ impl Deliveries {
                         if heard.failure.is_none() {
                             let (topic, size) = (delivery.topic_name(), delivery.size());
                             let place = format_args!("{topic}[{}]", delivery.partition);
-                            heard.failure = Some(not_written(place, size, &error));
+                            heard.failure = Some(not_written(&topic, place, size, &error));
                         }
                     }
                 });
@@ -182,11 +182,15 @@ impl Deliveries {
 
 /// A record was not written.
 #[cold]
-pub(super) fn not_written(topic: impl std::fmt::Display, size: usize, error: &NativeError) -> ClusterError {
-    let error = failed(
-        format_args!("a record of {size} bytes (key and value) for {topic} was not written"),
-        error,
-    );
+pub(super) fn not_written(
+    topic: &str,
+    place: impl std::fmt::Display,
+    size: usize,
+    error: &NativeError,
+) -> ClusterError {
+    let what = format_args!("a record of {size} bytes (key and value) for {place} was not written");
+    let topic = Resource::Topic(topic.into());
+    let error = forbidden(what, error, None, &topic, Operation::Write);
     match error.kind {
         ClusterErrorKind::RecordTooLarge => ClusterError::new(
             error.kind,

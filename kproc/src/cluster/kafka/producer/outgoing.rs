@@ -202,7 +202,10 @@ impl Outgoing {
     fn refused(&self, record: &OutgoingRecord<'_>, error: &NativeError) -> ClusterError {
         match &self.id {
             Some(id) if error.fatal => failed_step(id, "a record", error),
-            _ => not_written(format_args!("topic `{}`", record.topic), size(record), error),
+            _ => {
+                let place = format_args!("topic `{}`", record.topic);
+                not_written(record.topic, place, size(record), error)
+            }
         }
     }
 }
