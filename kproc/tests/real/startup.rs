@@ -169,6 +169,7 @@ fn a_version_that_has_died_does_not_keep_the_next_from_starting() {
                 heartbeat_interval: None,
                 revoke_timeout: Duration::from_secs(2),
                 isolation: Isolation::ReadCommitted,
+                read_ahead: None,
                 client_id: "died.kproc1.i.p.s".into(),
             })
             .unwrap();
