@@ -101,7 +101,8 @@ use proc_macro::TokenStream;
 ///
 /// # Options on the impl block
 ///
-/// - `sends(TOPIC, …)`: topics that the handlers send to. What runs does not depend on it; the commands do: `topology` and
+/// - `sends(TOPIC, …)`: topics that the handlers send to. They must be there when the application starts, and it must be
+///   allowed to write to them; what is sent to and not declared is found out when it is sent. Commands use them, too: `topology` and
 ///   `topics` show what is declared, `load` makes it, and `reset` passes over what the application itself has written.
 /// - `crate = path`: see below.
 ///

@@ -23,8 +23,15 @@ const RUN_FLAGS: [&str; 7] = [
 /// What the command line asks for.
 pub(crate) enum Action {
     Run(RunArgs),
-    Load { feed: FeedArgs, quiet: bool },
-    Lag { json: bool },
+    Load {
+        feed: FeedArgs,
+        quiet: bool,
+    },
+    Lag {
+        json: bool,
+    },
+    /// Make the changelogs that are missing.
+    CreateTopics,
     Show(Show),
 }
 
@@ -72,8 +79,14 @@ impl App {
             .about("Run the application (the default)")
             .args(run_args());
         let topology = Command::new("topology").about("Show what reads, writes and keeps what");
-        let topics =
-            Command::new("topics").about("Show the topics that are needed, with partitions and settings");
+        let topics = Command::new("topics")
+            .about("Show the topics that are needed, with partitions and settings")
+            .arg(
+                Arg::new("create")
+                    .long("create")
+                    .help("Make the changelogs that are missing on Kafka, as the first start would")
+                    .action(ArgAction::SetTrue),
+            );
         let load = Command::new("load")
             .about(if self.demo.is_some() {
                 "Write the program's own data, or files, to topics on Kafka; makes those that are missing, with unlimited retention"
@@ -281,6 +294,7 @@ pub(crate) fn parse(
             let (feed, quiet) = (feed_args_of(&[inner]), inner.get_flag("quiet"));
             return Ok((Action::Load { feed, quiet }, matches.clone()));
         }
+        "topics" if inner.get_flag("create") => return Ok((Action::CreateTopics, matches)),
         "lag" => {
             let json = inner.get_flag("json");
             return Ok((Action::Lag { json }, matches));

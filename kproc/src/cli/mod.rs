@@ -5,6 +5,7 @@
 
 mod args;
 mod cluster;
+mod create;
 mod describe;
 mod dump;
 mod embedded;
@@ -73,6 +74,11 @@ fn main(app: App, args: impl IntoIterator<Item = OsString>) -> Result<(), Failur
     match action {
         Action::Run(args) => run::run(app, &settings, &args),
         Action::Load { feed, quiet } => load::load(app, &settings, &feed, quiet),
+        Action::CreateTopics => {
+            let mut output = Output::stdout();
+            create::create(&app, &settings, &mut output)?;
+            output.finish()
+        }
         Action::Lag { json } => {
             let mut output = Output::stdout();
             lag::show(&app, &settings, json, &mut output)?;

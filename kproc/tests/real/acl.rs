@@ -117,6 +117,7 @@ fn entry(to: &mut Vec<u8>, user: &str, resource: &Resource, operation: Operation
         Operation::Write => 4,
         Operation::Create => 5,
         Operation::Describe => 8,
+        Operation::AlterConfigs => 11,
         other => panic!("{other} is not known here"),
     });
     to.push(3); // It is allowed.

@@ -19,7 +19,11 @@ mod members;
 mod outputs;
 
 use super::{error::RunError, learn::learn, plan::Plan};
-use crate::{clock::Clock, cluster::Cluster, topology::Topology};
+use crate::{
+    clock::Clock,
+    cluster::{Cluster, NewTopic, Operation, Resource},
+    topology::Topology,
+};
 
 use self::facts::Facts;
 pub(super) use self::mark::Mark;
@@ -44,6 +48,32 @@ pub(super) async fn check(
     learn(plan.topology.bindings.limits(), facts.topics.values());
     // Without faults, all are known.
     Ok(counts.into_iter().flatten().collect())
+}
+
+/// Makes the changelogs that are missing, also those that were deleted; says which.
+pub(crate) async fn make_changelogs(
+    plan: &Plan,
+    cluster: &dyn Cluster,
+    clock: &dyn Clock,
+) -> Result<Vec<NewTopic>, RunError> {
+    let needed = changelogs::needed(&plan.topology);
+    let mut facts = Facts::ask(plan, cluster, clock, &needed).await?;
+    // That they were there once is known to whoever asks for them.
+    facts.known.clear();
+    let mut faults = Faults::default();
+    let counts = inputs::check(plan, &facts, &mut faults);
+    let missing = changelogs::check(plan, &facts, &needed, &counts, &mut faults);
+    let hidden = facts.hidden.iter().map(|topic| {
+        let topic = Resource::Topic(topic.clone());
+        format!(
+            "{topic} may not be seen: `kafka-acls.sh {}`",
+            facts.grant(&topic, &[Operation::Describe])
+        )
+    });
+    faults.0.extend(hidden);
+    faults.none()?;
+    create::create(plan, &mut facts, clock, &missing).await?;
+    Ok(missing.into_iter().map(|missing| missing.new).collect())
 }
 
 /// What instances of this application call themselves when they join.
