@@ -264,3 +264,18 @@ fn bindings_that_cannot_be_are_refused() {
         ]
     );
 }
+
+#[test]
+fn d08_names_of_changelogs_are_kept_for_changelogs() {
+    const LATER: Topic<String, i64> = Topic::new("app-later-store-changelog");
+    const OTHERS: Topic<String, i64> = Topic::new("application-later-store-changelog");
+    let uses = declares::<0>(|to, _| {
+        to.input(0, &OTHERS, Start::Earliest);
+        to.output(&LATER);
+    });
+    let mistakes = mistakes("app", &[uses]);
+    assert_eq!(mistakes.len(), 1, "{mistakes:#?}");
+    for part in ["`app-later-store-changelog`", "`app-…-changelog`", "another name"] {
+        assert!(mistakes[0].contains(part), "{part}: {mistakes:#?}");
+    }
+}
