@@ -32,6 +32,7 @@ pub(crate) enum Action {
     },
     /// Make the changelogs that are missing.
     CreateTopics,
+    Reset(ResetArgs),
     Show(Show),
 }
 
@@ -61,6 +62,21 @@ pub(crate) struct FeedArgs {
     pub(crate) files: Vec<(String, String)>,
     pub(crate) format: Option<FeedFormat>,
     pub(crate) partial: bool,
+}
+
+/// What `reset` was asked for.
+#[derive(Debug, Default)]
+pub(crate) struct ResetArgs {
+    /// Where a topic begins, or (`None`) all others.
+    pub(crate) to: Vec<(Option<String>, Where)>,
+    pub(crate) yes: bool,
+}
+
+/// Where an input begins.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Where {
+    Earliest,
+    Latest,
 }
 
 /// How a fed file is read.
@@ -98,6 +114,20 @@ impl App {
         let lag = Command::new("lag")
             .about("Show how far the application is behind, as Kafka has it; also while it runs")
             .arg(switch("json", "Print JSON lines"));
+        let reset = Command::new("reset")
+            .about("Let the application begin anew: without state, changelogs and committed offsets. All instances must have stopped")
+            .arg(
+                Arg::new("to")
+                    .long("to")
+                    .value_name("[TOPIC=]WHERE")
+                    .help(
+                        "Where it begins, `earliest` or `latest`, in one topic or in all. Without it: as at its first \
+                         start; topics between its processors at their ends",
+                    )
+                    .action(ArgAction::Append)
+                    .value_parser(parse_to),
+            )
+            .arg(switch("yes", "Do it; without this, only say what would be done"));
         let store = || {
             Arg::new("store")
                 .value_name("STORE")
@@ -140,7 +170,7 @@ impl App {
             .args(run_args())
             .args(common_args())
             .args(TABLE.iter().map(|setting| setting_arg(setting, &self.settings)))
-            .subcommands([run, load, lag, topology, topics, state]);
+            .subcommands([run, load, lag, reset, topology, topics, state]);
         match &self.version {
             Some(version) => command.version(version.clone()),
             None => command,
@@ -266,6 +296,18 @@ fn parse_pair(text: &str) -> Result<(String, String), String> {
     }
 }
 
+fn parse_to(text: &str) -> Result<(Option<String>, Where), String> {
+    let (topic, place) = match text.split_once('=') {
+        Some((topic, place)) => (Some(topic.to_owned()), place),
+        None => (None, text),
+    };
+    match place {
+        "earliest" => Ok((topic, Where::Earliest)),
+        "latest" => Ok((topic, Where::Latest)),
+        _ => Err("expected `earliest` or `latest`, after `TOPIC=` if it is for one topic".into()),
+    }
+}
+
 /// Reads the command line: what to do, and the matches that settings are then taken from.
 pub(crate) fn parse(
     mut command: Command,
@@ -298,6 +340,11 @@ pub(crate) fn parse(
         "lag" => {
             let json = inner.get_flag("json");
             return Ok((Action::Lag { json }, matches));
+        }
+        "reset" => {
+            let to = inner.get_many("to").into_iter().flatten().cloned().collect();
+            let yes = inner.get_flag("yes");
+            return Ok((Action::Reset(ResetArgs { to, yes }), matches));
         }
         _ => {}
     }

@@ -7,6 +7,7 @@ use crate::{
     app::App,
     config::Settings,
     lag::{Lag, PartitionLag},
+    record::Offset,
     runtime::retried,
 };
 
@@ -43,7 +44,7 @@ fn line(place: &PartitionLag) -> Vec<u8> {
     let line = Line {
         topic: &place.partition.topic,
         partition: place.partition.partition.get(),
-        committed: place.committed.map(|offset| offset.get()),
+        committed: place.committed.map(Offset::get),
         first: place.first.get(),
         end: place.end.get(),
         lag: place.lag(),

@@ -41,7 +41,7 @@ pub(crate) fn load(mut app: App, settings: &Settings, args: &FeedArgs, quiet: bo
             fed = loading => fed?,
         };
         drop(progress);
-        let seconds = (clock.now() - begin).as_secs_f64();
+        let seconds = clock.now().saturating_sub(begin).as_secs_f64();
         tracing::info!("{} records written in {seconds:.1} s", fed.records);
         fed.postponed.map_or(Ok(()), Err)
     })

@@ -20,6 +20,7 @@ mod log;
 mod names;
 mod output;
 mod progress;
+mod reset;
 mod restores;
 mod run;
 mod settings;
@@ -79,6 +80,7 @@ fn main(app: App, args: impl IntoIterator<Item = OsString>) -> Result<(), Failur
             create::create(&app, &settings, &mut output)?;
             output.finish()
         }
+        Action::Reset(args) => reset::reset(&app, &settings, &args),
         Action::Lag { json } => {
             let mut output = Output::stdout();
             lag::show(&app, &settings, json, &mut output)?;

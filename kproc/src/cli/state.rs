@@ -276,6 +276,21 @@ impl State<'_> {
     }
 }
 
+/// The directories of all environments in an application's directory, also of processors that there are no more.
+pub(crate) fn environments_in(directory: &Path) -> Result<Vec<PathBuf>, Failure> {
+    let mut environments = Vec::new();
+    for processor in names_in(directory)? {
+        let processor = directory.join(processor);
+        if processor.is_dir() {
+            let partitions = names_in(&processor)?
+                .into_iter()
+                .filter(|name| name.parse::<u32>().is_ok());
+            environments.extend(partitions.map(|partition| processor.join(partition)));
+        }
+    }
+    Ok(environments)
+}
+
 /// The names in a directory; none if it does not exist.
 fn names_in(directory: &Path) -> Result<BTreeSet<String>, Failure> {
     let failed = |error| Failure::run(format!("cannot read {}: {error}", directory.display()));

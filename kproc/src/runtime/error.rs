@@ -97,7 +97,8 @@ pub enum RunError {
 
 /// The way out where state and topics do not fit each other any more.
 pub(super) const BEGIN_ANEW: &str = "begin anew: under another application id, or, with all instances stopped, \
-     delete the group's committed offsets, the application's changelogs and its state directories";
+     by the command `reset` (without it: delete the group's committed offsets, the application's changelogs and its state \
+     directories)";
 
 /// A handler's failure that has stopped an application.
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]

@@ -1,6 +1,6 @@
 //! The whole job.
 
-use std::collections::BTreeMap;
+use std::{collections::BTreeMap, path::Path};
 
 use flights::{Delays, Totals};
 use kproc::Clock;
@@ -11,55 +11,78 @@ use crate::{
     kit::{Kafka, Program, ask, block_on},
 };
 
-/// One for each test: the program's group and changelogs have the same names in all of them.
-static ONE: TestBroker = TestBroker::new(&[]);
-static THREE: TestBroker = TestBroker::new(&[]);
+static BROKER: TestBroker = TestBroker::new(&[]);
 
-/// Loads all flights, has so many processes work on them, and compares what comes out with the answers.
-async fn all_flights(kafka: &Kafka, processes: usize) {
-    let loaded = ask(kafka, "load", &["--partitions", "8"]);
-    assert!(
-        loaded.status.success(),
-        "{}",
-        String::from_utf8_lossy(&loaded.stderr)
-    );
-    let states = vec![(); processes];
-    let states: Vec<_> = states.iter().map(|()| tempfile::tempdir().unwrap()).collect();
+const FLIGHTS: usize = 336_776;
+
+/// Has processes work on all that is loaded, with state in these directories.
+async fn work(kafka: &Kafka, states: &[&Path]) {
     let begin = kafka.clock.now();
-    let mut programs: Vec<_> = states
-        .iter()
-        .map(|state| Program::start(kafka, state.path()))
-        .collect();
+    let mut programs: Vec<_> = states.iter().map(|state| Program::start(kafka, state)).collect();
     kafka
         .caught_up(&mut programs.iter_mut().collect::<Vec<_>>())
         .await;
     let took = kafka.clock.now() - begin;
-    println!(
-        "{processes} processes: 674362 records in {took:?}, {:.0} a second",
-        674_362.0 / took.as_secs_f64()
-    );
+    println!("{} processes were done in {took:?}", states.len());
+    if let [state] = states {
+        let refused = ask(kafka, "reset", &["--yes", "--state-dir", state.to_str().unwrap()]);
+        let errors = String::from_utf8_lossy(&refused.stderr);
+        assert_eq!(refused.status.code(), Some(1), "{errors}");
+        assert!(errors.contains("Stop all instances first"), "{errors}");
+    }
     for program in programs {
         assert!(program.stop().success());
     }
+}
+
+/// What has come out in so many runs equals the answers.
+async fn check(kafka: &Kafka, runs: usize) {
     let hours: Vec<(String, Delays)> = kafka.consume("hourly-delays").await;
-    // Each flight has updated its hour once.
-    assert_eq!(hours.len(), 336_776);
-    let hours = hours
-        .into_iter()
-        .map(|(key, delays)| (serde_json::from_str(&key).unwrap(), delays));
+    // Each flight has updated its hour once, in each run.
+    assert_eq!(hours.len(), runs * FLIGHTS);
+    let hours = hours.into_iter();
+    let hours = hours.map(|(key, delays)| (serde_json::from_str(&key).unwrap(), delays));
     assert_same(&hours.collect(), &hourly_delays());
     let aircraft: BTreeMap<String, Totals> = kafka.consume("aircraft-totals").await.into_iter().collect();
     assert_same(&aircraft, &aircraft_totals());
 }
 
+/// One process finds the answers; after a reset three do.
 #[test]
-fn one_process_finds_the_answers() {
-    let Some(brokers) = ONE.address() else { return };
-    block_on(async { all_flights(&Kafka::new(brokers), 1).await });
-}
+fn one_process_and_after_a_reset_three_find_the_answers() {
+    let Some(brokers) = BROKER.address() else { return };
+    block_on(async {
+        let kafka = Kafka::new(brokers);
+        let loaded = ask(&kafka, "load", &["--partitions", "8"]);
+        assert!(
+            loaded.status.success(),
+            "{}",
+            String::from_utf8_lossy(&loaded.stderr)
+        );
+        let states = [(); 4].map(|()| tempfile::tempdir().unwrap());
+        let states = states.each_ref().map(tempfile::TempDir::path);
+        work(&kafka, &states[..1]).await;
+        check(&kafka, 1).await;
 
-#[test]
-fn three_processes_find_the_answers() {
-    let Some(brokers) = THREE.address() else { return };
-    block_on(async { all_flights(&Kafka::new(brokers), 3).await });
+        let elsewhere = ["--state-dir", states[3].to_str().unwrap()];
+        let shown = ask(&kafka, "reset", &elsewhere);
+        let plan = String::from_utf8_lossy(&shown.stderr);
+        assert_eq!(shown.status.code(), Some(2), "{plan}");
+        for wanted in [
+            "changelog `flights-hourly-delays-hours-changelog` is deleted",
+            "topic `flights` is read from anew at its first record\n",
+            "topic `flights-by-aircraft` is read from anew at its end; the application itself writes it\n",
+            "Nothing was changed",
+        ] {
+            assert!(plan.contains(wanted), "{wanted:?} is not in:\n{plan}");
+        }
+        let reset = ask(&kafka, "reset", &[&elsewhere[..], &["--yes"]].concat());
+        assert!(
+            reset.status.success(),
+            "{}",
+            String::from_utf8_lossy(&reset.stderr)
+        );
+        work(&kafka, &states[1..]).await;
+        check(&kafka, 2).await;
+    });
 }

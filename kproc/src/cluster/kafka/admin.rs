@@ -92,7 +92,16 @@ impl KafkaAdmin {
                 }
             };
             if make == Make::Really {
-                self.until_seen(&done, true).await;
+                // Those that somebody else has made a moment ago are no sooner to be seen.
+                let exist = sound
+                    .iter()
+                    .zip(&made)
+                    .filter_map(|(topic, outcome)| match outcome {
+                        Err(error) if error.kind == ClusterErrorKind::TopicExists => Some(topic.name.clone()),
+                        _ => None,
+                    });
+                let there: Vec<_> = done.into_iter().chain(exist).collect();
+                self.until_seen(&there, true).await;
             }
             let mut made = made.into_iter();
             let outcome = |topic: &NewTopic| {
