@@ -97,14 +97,12 @@ fn what_kproc_sets_over_the_user_is_owned() {
         super::super::PRODUCER,
     ]
     .concat();
+    let limits = super::super::limits::read_ahead(1 << 20);
     for (name, _) in built.iter().flatten() {
         // What follows from `memory` is a default, too, of a value that is computed.
-        let computed = [
-            "statistics.interval.ms",
-            "queued.max.messages.kbytes",
-            "queued.min.messages",
-        ];
-        let default = defaults.iter().any(|(it, _)| it == name) || computed.contains(&&**name);
+        let default = defaults.iter().any(|(it, _)| it == name)
+            || name == "statistics.interval.ms"
+            || limits.iter().any(|(it, _)| it == name);
         assert!(default || owner_of(name).is_some(), "{name}");
     }
 }
