@@ -1,6 +1,6 @@
 //! What is checked before a group is joined, on a real Kafka.
 
-use std::{path::Path, time::Duration};
+use std::{path::Path, process::ExitCode, time::Duration};
 
 use kproc::{
     App, RunError, RunState,
@@ -111,6 +111,29 @@ fn d10_d12_new_stores_start_and_deleted_changelogs_do_not() {
             assert!(faults.len() == 1 && faults[0].contains(&deleted), "{faults:#?}");
             assert!(faults[0].contains("was deleted"), "{faults:#?}");
         }
+        // As the message says: the topic is made, and what is left of the state removed.
+        // A command has an executor of its own, and so needs a thread of its own.
+        let (site, place) = (&site, state.path());
+        std::thread::scope(|scope| {
+            let command = scope.spawn(|| {
+                let app = next_version(site, place);
+                app.main_with(["stores", "topics", "--create"].map(Into::into))
+            });
+            assert_eq!(command.join().unwrap(), ExitCode::SUCCESS);
+        });
+        let made = site
+            .admin()
+            .describe(vec![deleted.into()])
+            .await
+            .unwrap()
+            .remove(0);
+        assert_eq!(made.unwrap().partitions, 2);
+        std::fs::remove_dir_all(state.path().join("stores/count")).unwrap();
+        let running = next_version(site, place).start().unwrap();
+        site.write(["apple"]).await;
+        let counts = site.counted(&[&running], 3).await;
+        assert_eq!(counts["apple"], [1, 2, 3]);
+        stop(&running, Duration::from_secs(20)).await;
     });
 }
 
