@@ -69,6 +69,17 @@ pub enum SendError {
         /// The topic, by its name in the program.
         topic: String,
     },
+    /// The topic's name is kept for changelogs.
+    #[error(
+        "cannot send to topic `{topic}`: its name in the cluster, `{target}`, is kept for the changelogs of this \
+         application, from which state is restored; use a topic of your own"
+    )]
+    Reserved {
+        /// The topic, by its name in the program.
+        topic: String,
+        /// Its name in the cluster.
+        target: String,
+    },
     /// The moment is one that a Kafka record cannot carry.
     #[error(
         "cannot send to topic `{topic}`: its timestamp would be {timestamp}, and Kafka knows none before 1970"
@@ -253,8 +264,8 @@ fn timestamp_error(outbox: &mut Outbox, draft: &Draft) -> SendError {
 }
 
 #[cold]
-fn refused_error(outbox: &Outbox, topic: TopicId, refused: Refused) -> SendError {
-    let topic = outbox.name(topic).to_owned();
+fn refused_error(outbox: &Outbox, number: TopicId, refused: Refused) -> SendError {
+    let topic = outbox.name(number).to_owned();
     match refused {
         Refused::Full => SendError::Full {
             topic,
@@ -275,6 +286,10 @@ fn refused_error(outbox: &Outbox, topic: TopicId, refused: Refused) -> SendError
             partitions,
         },
         Refused::NoTopic => SendError::NoTopic { topic },
+        Refused::Reserved => SendError::Reserved {
+            topic,
+            target: outbox.target(number).to_owned(),
+        },
     }
 }
 

@@ -231,6 +231,11 @@ impl Outbox {
         self.topics.name(topic)
     }
 
+    /// The name of a topic in the cluster.
+    pub(crate) fn target(&self, topic: TopicId) -> &str {
+        self.topics.target(topic)
+    }
+
     /// The number of a topic.
     #[inline]
     pub(crate) fn topic<K: Codec, V: Codec>(&mut self, topic: &Topic<K, V>) -> TopicId {
@@ -324,6 +329,9 @@ impl Outbox {
         let limit = self.topics.limit(row.topic)?;
         if limit == Limit::NO_TOPIC {
             return Some(Refused::NoTopic);
+        }
+        if limit == Limit::RESERVED {
+            return Some(Refused::Reserved);
         }
         if let Some(partition) = row.partition
             && partition.get() >= limit.partitions
@@ -427,4 +435,6 @@ pub(crate) enum Refused {
     NoPartition { partition: Partition, partitions: u32 },
     /// There is no such topic.
     NoTopic,
+    /// Its name is kept for changelogs.
+    Reserved,
 }

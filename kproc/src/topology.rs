@@ -91,11 +91,12 @@ impl Topology {
         processors: Vec<ProcessorSpec>,
         bindings: BTreeMap<Arc<str>, Arc<str>>,
     ) -> Result<Self, TopologyError> {
+        let app: Arc<str> = Arc::from(app);
         let topology = Self {
-            app: Arc::from(app),
+            app: app.clone(),
             groups: group(&processors),
             processors,
-            bindings: Arc::new(Bindings::new(bindings)),
+            bindings: Arc::new(Bindings::new(app, bindings)),
         };
         let mistakes = check::mistakes(&topology);
         if mistakes.is_empty() {

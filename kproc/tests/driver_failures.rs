@@ -281,3 +281,46 @@ fn a_failure_says_which_method_has_failed_and_what_to_do() -> Result<()> {
     );
     Ok(())
 }
+
+/// Sends wherever it is told to.
+#[processor]
+#[derive(Default)]
+struct Courier {
+    #[state]
+    sent: Table<String, i64>,
+}
+
+#[processor]
+impl Courier {
+    #[on_message(WORDS)]
+    fn carry(&mut self, ctx: &mut Context<'_>, name: &str, n: i64) -> Result<()> {
+        self.sent.put(name, &n)?;
+        ctx.send(&Topic::<String, i64>::named(name)?, "key", &n)?;
+        Ok(())
+    }
+}
+
+#[test]
+fn changelogs_cannot_be_sent_to() -> Result<()> {
+    let changelog = "test-courier-sent-changelog";
+    let app = || App::new("test").processor::<Courier>();
+    let mut driver = TestDriver::builder(app()).start()?;
+    driver.send(&WORDS, "totals", &1)?;
+    assert_eq!(driver.receive(&TOTALS)?, Some(("key".to_owned(), 1)));
+    let (offset, kind, message) = failed(driver.send(&WORDS, changelog, &2));
+    assert_eq!((offset, kind), (Some(1), ErrorKind::Processing));
+    assert!(
+        message.contains(changelog) && message.contains("kept for the changelogs"),
+        "{message}"
+    );
+
+    // The policy decides, and what the handler had put is undone.
+    let app = app().configure(|settings| settings.on_processing_error = Policy::Skip);
+    let mut driver = TestDriver::builder(app).start()?;
+    driver.send(&WORDS, changelog, &2)?;
+    driver.send(&WORDS, "totals", &3)?;
+    assert_eq!(driver.receive(&TOTALS)?, Some(("key".to_owned(), 3)));
+    let sent = &driver.processor::<Courier>().sent;
+    assert_eq!((sent.get(changelog)?, sent.get("totals")?), (None, Some(3)));
+    Ok(())
+}

@@ -16,15 +16,18 @@ use crate::topic::AnyTopic;
 pub(crate) struct Bindings {
     /// Names in the cluster by names in the program, where they differ.
     names: BTreeMap<Arc<str>, Arc<str>>,
+    /// Whose changelogs nobody else may write to.
+    app: Option<Arc<str>>,
     sent: Mutex<BTreeMap<Arc<str>, AnyTopic>>,
     limits: Limits,
 }
 
 impl Bindings {
-    /// These names in the cluster, by names in the program.
-    pub(crate) fn new(names: BTreeMap<Arc<str>, Arc<str>>) -> Self {
+    /// Of an application: these names in the cluster, by names in the program.
+    pub(crate) fn new(app: Arc<str>, names: BTreeMap<Arc<str>, Arc<str>>) -> Self {
         Self {
             names,
+            app: Some(app),
             ..Self::default()
         }
     }
@@ -32,6 +35,12 @@ impl Bindings {
     /// The name in the cluster, if it is another one.
     pub(crate) fn get(&self, name: &str) -> Option<&Arc<str>> {
         self.names.get(name)
+    }
+
+    /// Whether a name in the cluster is kept for the application's changelogs, also for those of stores to come.
+    pub(crate) fn is_reserved(&self, target: &str) -> bool {
+        let own = self.app.as_deref().and_then(|app| target.strip_prefix(app));
+        own.is_some_and(|rest| rest.starts_with('-') && rest.ends_with("-changelog"))
     }
 
     /// All that differ: name in the program, name in the cluster.

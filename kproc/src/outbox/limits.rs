@@ -23,6 +23,12 @@ impl Limit {
         bytes: usize::MAX,
         partitions: 0,
     };
+
+    /// A topic that is kept for changelogs, to whoever else would send to it.
+    pub(super) const RESERVED: Self = Self {
+        bytes: 0,
+        partitions: 0,
+    };
 }
 
 /// What the topics of a cluster take, by their names there. Shared by all outboxes of an application.

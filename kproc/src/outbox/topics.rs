@@ -82,7 +82,9 @@ impl Topics {
         if self.version != version {
             self.version = version;
             for entry in &mut self.list {
-                entry.limit = limits.get(&entry.target);
+                if entry.limit != Some(Limit::RESERVED) {
+                    entry.limit = limits.get(&entry.target);
+                }
             }
         }
     }
@@ -112,8 +114,13 @@ impl Topics {
 
     /// The number of a topic that only has a name in the cluster.
     pub(super) fn in_cluster(&mut self, target: &Arc<str>) -> TopicId {
-        let known = self.list.iter().position(|entry| entry.target == *target);
-        known.map_or_else(|| self.add(target.clone(), None), |number| TopicId(number as u32))
+        // What is refused to the program is not refused to changelogs.
+        let is_it = |entry: &Entry| entry.target == *target && entry.limit != Some(Limit::RESERVED);
+        if let Some(number) = self.list.iter().position(is_it) {
+            return TopicId(number as u32);
+        }
+        let limit = self.bindings.limits().get(target);
+        self.add(target.clone(), None, limit)
     }
 
     fn by_name<K: Codec, V: Codec>(&mut self, topic: &Topic<K, V>) -> TopicId {
@@ -124,13 +131,17 @@ impl Topics {
         self.bindings.note(&topic);
         let name = topic.name.clone();
         let target = self.bindings.get(&name).unwrap_or(&name).clone();
-        let number = self.add(target, Some(topic));
+        let limit = if self.bindings.is_reserved(&target) {
+            Some(Limit::RESERVED)
+        } else {
+            self.bindings.limits().get(&target)
+        };
+        let number = self.add(target, Some(topic), limit);
         self.names.insert(name, number);
         number
     }
 
-    fn add(&mut self, target: Arc<str>, topic: Option<AnyTopic>) -> TopicId {
-        let limit = self.bindings.limits().get(&target);
+    fn add(&mut self, target: Arc<str>, topic: Option<AnyTopic>, limit: Option<Limit>) -> TopicId {
         self.list.push(Entry { target, topic, limit });
         TopicId(self.list.len() as u32 - 1)
     }

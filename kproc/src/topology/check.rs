@@ -125,9 +125,7 @@ impl Mistakes {
         }
         for (name, topic) in topology.mentions() {
             let target = topology.bound(&topic.name);
-            let own = target.strip_prefix(&*topology.app);
-            let reserved = own.is_some_and(|rest| rest.starts_with('-') && rest.ends_with("-changelog"));
-            if reserved && !owners.contains_key(&target) {
+            if topology.bindings.is_reserved(&target) && !owners.contains_key(&target) {
                 self.add(format_args!(
                     "processor `{name}` uses topic `{target}`: names of that form (`{}-…-changelog`) are kept for \
                      the changelogs of this application; give the topic another name, or bind it to one",

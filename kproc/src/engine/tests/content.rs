@@ -199,7 +199,7 @@ fn topics_are_bound_to_their_names_in_the_cluster_and_known_by_their_names_in_th
     let bindings = bindings
         .map(|(name, target)| (Arc::from(name), Arc::from(target)))
         .into();
-    let bindings = Arc::new(crate::outbox::Bindings::new(bindings));
+    let bindings = Arc::new(crate::outbox::Bindings::new("app".into(), bindings));
     let mut outbox = crate::outbox::Outbox::with_bindings(bindings.clone());
     let dynamic = Topic::<String, i64>::named("dynamic").unwrap();
     for topic in [
@@ -231,6 +231,40 @@ fn topics_are_bound_to_their_names_in_the_cluster_and_known_by_their_names_in_th
         known,
         ["a", "dynamic", "out"].map(|name| (name.to_string(), "i64".into()))
     );
+}
+
+/// In whatever order program and engine meet the topic.
+#[test]
+fn names_of_changelogs_are_refused_to_the_program_and_not_to_the_engine() {
+    let (name, other) = ("app-one-counts-changelog", "other-one-counts-changelog");
+    let bindings = [("alias".into(), name.into())].into();
+    let bindings = Arc::new(crate::outbox::Bindings::new("app".into(), bindings));
+    for engine_first in [true, false] {
+        let mut outbox = crate::outbox::Outbox::with_bindings(bindings.clone());
+        let changelog = engine_first.then(|| outbox.changelog(&name.into()));
+        for topic in ["alias", name] {
+            let topic = Topic::<String, i64>::named(topic).unwrap();
+            let refused = crate::message::send(&mut outbox, &topic, &"k", &&1, None);
+            let error = refused.unwrap_err().to_string();
+            assert!(error.contains(topic.name()) && error.contains(name), "{error}");
+        }
+        assert!(outbox.is_empty() && outbox.bytes() == 0);
+        let other = Topic::<String, i64>::named(other).unwrap();
+        crate::message::send(&mut outbox, &other, &"k", &&1, None).unwrap();
+        let changelog = changelog.unwrap_or_else(|| outbox.changelog(&name.into()));
+        let partition = Partition::new(3);
+        assert!(outbox.push_changelog(changelog, partition, b"k", None).is_ok());
+        let limit = crate::outbox::Limit {
+            bytes: 1000,
+            partitions: 4,
+        };
+        bindings.limits().learn(&name.into(), limit);
+        outbox.refresh();
+        assert!(!outbox.has_misfit(), "changelogs may be written");
+        assert_eq!(outbox.len(), 2);
+        let named = Topic::<String, i64>::named(name).unwrap();
+        crate::message::send(&mut outbox, &named, &"k", &&1, None).unwrap_err();
+    }
 }
 
 #[test]
