@@ -242,7 +242,8 @@ pub trait Queue: Send {
     /// The next place to be read, passed-over markers and aborted records included; `None` before it is known.
     fn position(&self) -> Option<Offset>;
     /// The end of the partition (for its isolation) as far as is known without asking, for KIP-695: below it
-    /// there are records on their way. `None` if nothing was heard yet.
+    /// there are records on their way. `None` if nothing was heard yet; whoever then waits for records is woken when
+    /// it is known, too.
     fn known_end(&self) -> Option<Offset>;
 }
 

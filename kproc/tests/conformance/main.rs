@@ -58,6 +58,8 @@ macro_rules! conformance {
                 c17_nothing_of_before_a_seek,
                 c22_out_of_range_is_an_error,
                 the_known_end_moves,
+                the_known_end_wakes,
+                an_end_of_before_is_not_known,
                 c13_order_holds_across_handovers,
             ];
             reading: [
@@ -132,6 +134,7 @@ conformance!(@ kafka_classic, crate::kafka::classic();
         seek_earliest_latest_and_back,
         c17_nothing_of_before_a_seek,
         the_known_end_moves,
+        the_known_end_wakes,
         c13_order_holds_across_handovers,
     ];
     transactions: [

@@ -228,6 +228,57 @@ pub(crate) async fn the_known_end_moves(world: &World) {
     assert_eq!(ahead(peer.queue(&place)), 0);
 }
 
+/// Whoever waits because it is not known whether there is more is woken when that is known, though no record comes.
+pub(crate) async fn the_known_end_wakes(world: &World) {
+    let (mut peer, place) = sole(world).await;
+    let queue = peer.queue(&place);
+    queue.seek(SeekTo::Earliest);
+    let known = poll_fn(|cx| {
+        assert!(queue.poll_batch(cx, 1).is_pending(), "there is nothing to read");
+        match queue.known_end() {
+            Some(end) => Poll::Ready(end),
+            None => Poll::Pending,
+        }
+    });
+    let begin = world.clock.now();
+    assert_eq!(world.within(known).await, at(0));
+    // At its end, patience wakes, too.
+    let took = world.clock.now() - begin;
+    assert!(took < world.harness.patience() / 2, "{took:?}");
+}
+
+/// What was known of a partition before it was somebody else's is not taken for its end.
+pub(crate) async fn an_end_of_before_is_not_known(world: &World) {
+    let (topic, group) = (world.topic(2).await, world.name("group"));
+    let mut first = Peer::join(world, world.join(&group, &[&topic]));
+    settle(world, &mut [&mut first], |peers| peers[0].owned.len() == 2).await;
+    for number in 0..2 {
+        let place = part(&topic, number);
+        first.queue(&place).seek(SeekTo::Earliest);
+        until(world, first.queue(&place), |queue| {
+            queue.known_end() == Some(at(0))
+        })
+        .await;
+    }
+    let mut second = Peer::join(world, world.join(&group, &[&topic]));
+    settle(world, &mut [&mut first, &mut second], |peers| {
+        peers.iter().all(|peer| peer.owned.len() == 1)
+    })
+    .await;
+    let place = [part(&topic, 0), part(&topic, 1)]
+        .into_iter()
+        .find(|place| second.has(place))
+        .unwrap();
+    write(world, &place, 0..5).await;
+    second.leave(world).await;
+    settle(world, &mut [&mut first], |peers| peers[0].owned.len() == 2).await;
+    let queue = first.queue(&place);
+    // As if the other had read three.
+    queue.seek(SeekTo::At(at(3)));
+    let known = queue.known_end();
+    assert!(known.is_none_or(|end| end == at(5)), "{known:?}");
+}
+
 /// Scenario C13: a partition that wanders between members loses nothing and keeps its order.
 pub(crate) async fn c13_order_holds_across_handovers(world: &World) {
     let (topic, group) = (world.topic(1).await, world.name("group"));

@@ -2,10 +2,11 @@
 //!
 //! One thread polls the consumer and runs its rebalances ([`rebalance`]); it blocks while partitions are asked back,
 //! which does not stop heartbeats nor the other partitions. What is owned, and the proof of it, is in
-//! [`membership`], whom all others ask. A second thread does the seeks of [`queue`]s. [`session`] has the
+//! [`membership`], whom all others ask; who waits for something that nobody tells is in [`lookout`]. A second thread does the seeks of [`queue`]s. [`session`] has the
 //! settings of the group.
 
 mod group;
+mod lookout;
 mod membership;
 mod queue;
 mod rebalance;
@@ -64,6 +65,7 @@ impl KafkaMember {
             control: control.clone(),
             events: sender,
             seeks: Arc::new(ClientThread::start("kproc-kafka-seek")?),
+            lookout: Arc::default(),
             queue,
             protocol: Protocol::Consumer,
             assigned: false,

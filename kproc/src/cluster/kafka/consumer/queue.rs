@@ -17,6 +17,7 @@ use super::{
         },
     },
     lock,
+    lookout::Lookout,
     membership::End,
 };
 use crate::{
@@ -39,6 +40,7 @@ pub(super) struct KafkaQueue {
     /// The partition's next assignment to this member shares it, perhaps while this object is still here.
     queue: Arc<NativeQueue>,
     seeks: Arc<ClientThread>,
+    lookout: Arc<Lookout>,
     shared: Arc<Shared>,
     end: Arc<End>,
     seek: Arc<Mutex<Seek>>,
@@ -64,6 +66,7 @@ impl KafkaQueue {
         place: TopicPartition,
         queue: NativeQueue,
         seeks: Arc<ClientThread>,
+        lookout: Arc<Lookout>,
         end: Arc<End>,
         shared: Arc<Shared>,
         isolation: Isolation,
@@ -73,6 +76,7 @@ impl KafkaQueue {
             place,
             queue: Arc::new(queue),
             seeks,
+            lookout,
             shared,
             end,
             seek: Arc::default(),
@@ -133,6 +137,9 @@ impl KafkaQueue {
                 None if found.any => {}
                 None => {
                     self.pass_markers();
+                    if self.known_end().is_none() {
+                        self.lookout.add(&self.place, &self.queue);
+                    }
                     return Poll::Pending;
                 }
             }
@@ -205,7 +212,9 @@ impl Queue for KafkaQueue {
     fn known_end(&self) -> Option<Offset> {
         let position = self.position?;
         let (_, high) = self.queue.client().known_ends(&self.place)?;
-        Some(Offset::new(high.max(0) as u64).max(position))
+        let end = Offset::new(high.max(0) as u64);
+        // Before the position, it is from before others had the partition.
+        (end >= position).then_some(end)
     }
 }
 

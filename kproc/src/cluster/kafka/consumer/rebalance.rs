@@ -25,6 +25,7 @@ use super::{
         statistics,
     },
     lock,
+    lookout::Lookout,
     membership::{End, Membership, Numbered, next_ownership},
     queue::KafkaQueue,
     session,
@@ -120,6 +121,7 @@ pub(super) struct Poller {
     pub(super) control: Arc<Control>,
     pub(super) events: UnboundedSender<Event>,
     pub(super) seeks: Arc<ClientThread>,
+    pub(super) lookout: Arc<Lookout>,
     pub(super) queue: Arc<Queue>,
     pub(super) protocol: Protocol,
     /// The brokers have taken part in the protocol.
@@ -187,6 +189,7 @@ impl Poller {
                 let _ = reply.send(self.leave());
                 return Ok(());
             }
+            self.lookout.wake();
             if let Some(event) = self.queue.poll(POLL) {
                 self.serve(&event)?;
             }
@@ -229,6 +232,7 @@ impl Poller {
                 place.clone(),
                 queue,
                 self.seeks.clone(),
+                self.lookout.clone(),
                 end,
                 self.shared.clone(),
                 self.request.isolation,
@@ -288,7 +292,7 @@ impl Poller {
             let left = deadline.saturating_sub(clock.now());
             match released.recv_timeout(left.min(LOOK)) {
                 Ok(()) | Err(RecvTimeoutError::Disconnected) => return true,
-                Err(RecvTimeoutError::Timeout) => {}
+                Err(RecvTimeoutError::Timeout) => self.lookout.wake(),
             }
             if self.control.is_over() {
                 return true;
