@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use super::{
     order::RestorerOrder,
+    sabotage::Sabotage,
     seat::{Activity, Fate, Seat},
     slot::{Slot, Tenure, Token},
     worker::Worker,
@@ -82,7 +83,9 @@ impl Worker {
             .filter(|tenure| !self.board.is_over(*tenure, now))
             .filter(|tenure| self.seats.get(tenure).is_some_and(Seat::committable))
             .collect();
-        self.commit(&committing, Some(deadline)).await;
+        if !self.plan.has(Sabotage::NoLastCommit) {
+            self.commit(&committing, Some(deadline)).await;
+        }
         for tenure in tasks {
             self.leave(tenure);
         }
@@ -114,9 +117,10 @@ impl Worker {
         }
         if let Some(deadline) = here.iter().map(|(_, token)| token.deadline).min() {
             let tasks = here.iter().map(|(tenure, _)| *tenure).collect();
+            let tokens = (!self.plan.has(Sabotage::ReleasedFirst)).then_some(here);
             self.close(tasks, deadline).await;
+            drop(tokens);
         }
-        drop(here);
     }
 
     pub(super) async fn lost(&mut self, tenure: Tenure) {

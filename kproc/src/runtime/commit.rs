@@ -14,6 +14,8 @@ use super::{
     committed,
     error::RunError,
     fall_back::Fault,
+    plan::Plan,
+    sabotage::Sabotage,
     seat::{Fate, Seat, Uncommitted},
     slot::{Input, Slot, Tenure},
     worker::Worker,
@@ -23,7 +25,6 @@ use crate::{
     cluster::{ClusterErrorKind, CommittedOffset, OffsetCommit, Positions},
     engine::{Attached, Task, TaskCommit, stream_time},
     record::{Offset, TopicPartition},
-    topology::Topology,
 };
 
 const FIRST_WAIT: Duration = Duration::from_millis(20);
@@ -57,9 +58,19 @@ impl Worker {
         if prepared.is_empty() && !sent {
             return Ok(());
         }
+        if self.plan.has(Sabotage::StateFirst) {
+            self.save_all(&prepared, &Positions::new()).await;
+        }
+        if self.plan.has(Sabotage::OffsetsFirst) {
+            self.commit_offsets(&mut prepared, deadline).await?;
+        }
         let (positions, committed) = if !self.outlet.is_transactional() {
             let flushed = self.away.beside(self.outlet.flush(), deadline).await;
-            let positions = flushed.ok_or(Fault::Interrupted)?.map_err(Fault::Production)?;
+            let mut flushed = flushed.ok_or(Fault::Interrupted)?;
+            if self.plan.has(Sabotage::WriteErrorsIgnored) {
+                flushed = flushed.or_else(|_| Ok(Positions::new()));
+            }
+            let positions = flushed.map_err(Fault::Production)?;
             (positions, self.commit_offsets(&mut prepared, deadline).await)
         } else if sent {
             let offsets = self.all_offsets(&prepared);
@@ -79,17 +90,22 @@ impl Worker {
         self.clock
             .point("between the offsets' commit and the state's")
             .await;
-        let (clock, topology) = (self.clock.clone(), self.plan.topology.clone());
-        for (tenure, commit) in &prepared {
+        self.save_all(&prepared, &positions).await;
+        committed
+    }
+
+    /// Writes the state of what was committed.
+    async fn save_all(&mut self, committed: &[(Tenure, TaskCommit)], positions: &Positions) {
+        let (clock, plan) = (self.clock.clone(), self.plan.clone());
+        for (tenure, commit) in committed {
             let Some(seat) = self.seats.get_mut(tenure) else {
                 continue;
             };
-            if let Err(error) = save(&topology, &mut seat.slot, commit, &positions, &*clock).await {
+            if let Err(error) = save(&plan, &mut seat.slot, commit, positions, &*clock).await {
                 seat.fate = Fate::Void;
                 self.supervisor.fail(error);
             }
         }
-        committed
     }
 
     /// Hands what these tasks have sent, and what has changed in their stores, to the producer. Says what is to be
@@ -113,7 +129,8 @@ impl Worker {
             };
             seat.uncommitted = Uncommitted::Nothing;
             let commit = task.prepare_commit();
-            let passed = passed(task, &seat.slot.inputs, commit.as_ref());
+            let all = self.plan.has(Sabotage::ReadTakenForProcessed);
+            let passed = passed(task, &seat.slot.inputs, commit.as_ref(), all);
             if !task.outbox().is_empty() {
                 seat.sent = true;
                 // Unlike the verbs of a commit, it is soon done: it waits for room in the producer's queue at most.
@@ -231,14 +248,14 @@ impl Worker {
 
 /// The inputs whose queues have gone past what was processed: markers, aborted records, records that compaction
 /// has removed. Were they not committed, the group would seem to lag for ever.
-fn passed(task: &Task, inputs: &[Input], commit: Option<&TaskCommit>) -> Vec<(usize, Offset)> {
+fn passed(task: &Task, inputs: &[Input], commit: Option<&TaskCommit>, all: bool) -> Vec<(usize, Offset)> {
     let mut passed = Vec::new();
     for (number, input) in inputs.iter().enumerate() {
         let done = commit.and_then(|commit| commit.inputs.iter().find(|(other, _)| *other == number));
         let done = done
             .map(|(_, next)| *next)
             .or(input.committed.as_ref().map(|committed| committed.next));
-        if task.wants(number)
+        if (all || task.wants(number))
             && let Some(position) = input.queue.position()
             && position > done.unwrap_or(Offset::ZERO)
         {
@@ -250,7 +267,7 @@ fn passed(task: &Task, inputs: &[Input], commit: Option<&TaskCommit>) -> Vec<(us
 
 /// Writes a task's state, with the positions it corresponds to.
 async fn save(
-    topology: &Topology,
+    plan: &Plan,
     slot: &mut Slot,
     commit: &TaskCommit,
     positions: &Positions,
@@ -302,10 +319,15 @@ async fn save(
             .filter(|attached| attached.processor == kept.processor)
             .map(|Attached { store, buffer, .. }| (*store, buffer))
             .collect();
+        if plan.has(Sabotage::PositionWithoutState) {
+            for (_, buffer) in &mut own {
+                buffer.discard();
+            }
+        }
         if let Err(error) = kept.environment.commit(&mut own, &point) {
             result = Err(RunError::State {
                 task: tenure.task.to_string(),
-                processor: topology.processors[kept.processor].name.to_string(),
+                processor: plan.topology.processors[kept.processor].name.to_string(),
                 reason: error.to_string(),
             });
             break;

@@ -4,7 +4,9 @@
 
 use std::{collections::BTreeSet, time::Duration};
 
-use super::{error::RunError, order::RestorerOrder, seat::Fate, slot::Tenure, worker::Worker};
+use super::{
+    error::RunError, order::RestorerOrder, sabotage::Sabotage, seat::Fate, slot::Tenure, worker::Worker,
+};
 use crate::{
     TaskId,
     cluster::{ClusterError, ClusterErrorKind},
@@ -118,6 +120,9 @@ impl Worker {
                 continue;
             };
             tracing::warn!(task = %tenure.task, %error, "not committed; the task goes back to its last commit");
+            if self.plan.has(Sabotage::NoFallBack) {
+                continue;
+            }
             seat.fate = Fate::FallsBack;
             seat.slot.falls += 1;
             if seat.slot.falls > MOST_FALLS {

@@ -46,6 +46,7 @@ mod restore;
 mod restore_progress;
 mod restorer;
 mod running;
+mod sabotage;
 mod seat;
 mod signal;
 mod slot;

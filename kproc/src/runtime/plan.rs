@@ -4,6 +4,7 @@ use std::{path::PathBuf, sync::Arc, time::Duration};
 
 use kproc_store::EnvironmentOptions;
 
+use super::sabotage::Sabotage;
 use crate::{
     engine::{Factory, TaskSettings},
     topology::Topology,
@@ -63,6 +64,8 @@ pub(crate) struct Settings {
     pub(crate) reopen_after: u64,
     /// How state is kept.
     pub(crate) store: EnvironmentOptions,
+    /// A fault that a test has planted.
+    pub(crate) sabotage: Option<Sabotage>,
 }
 
 /// How transactions are made.
@@ -92,6 +95,7 @@ impl Settings {
             restore_batch: 10_000,
             reopen_after: 100_000,
             store: EnvironmentOptions::default(),
+            sabotage: None,
         }
     }
 }

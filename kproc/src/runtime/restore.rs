@@ -16,6 +16,7 @@ use super::{
     patience::retried,
     plan::Plan,
     restore_progress::Progress,
+    sabotage::Sabotage,
     slot::{Changelog, Input, Kept, Slot},
     status::{Board, TaskPhase},
 };
@@ -48,22 +49,10 @@ impl Restore {
     /// Brings `slot` to its last commit. May be dropped at any point and begun again: what was restored stays.
     pub(super) async fn run(&self, slot: &mut Slot) -> Result<(), RunError> {
         let tenure = slot.tenure;
-        let what = |what: &str| format!("task {}: {what}", tenure.task);
         self.board
             .task(tenure, TaskPhase::Restoring { done: 0, total: 0 });
 
-        let partitions: Vec<TopicPartition> =
-            slot.inputs.iter().map(|input| input.partition.clone()).collect();
-        let patience = self.plan.settings.patience;
-        let committed = retried(&*self.clock, patience, || {
-            self.group.committed(partitions.clone())
-        })
-        .await
-        .map_err(|error| RunError::cluster(what("cannot read the committed offsets"), &error))?;
-        for (input, committed) in slot.inputs.iter_mut().zip(committed) {
-            input.committed = committed;
-        }
-
+        self.read_committed(slot).await?;
         if slot.kept.is_empty() {
             slot.kept = self.open(tenure.task)?;
         }
@@ -136,6 +125,26 @@ impl Restore {
             }
         }
         Ok(topics)
+    }
+
+    /// Asks for the committed offsets.
+    async fn read_committed(&self, slot: &mut Slot) -> Result<(), RunError> {
+        let partitions: Vec<TopicPartition> =
+            slot.inputs.iter().map(|input| input.partition.clone()).collect();
+        let patience = self.plan.settings.patience;
+        let committed = retried(&*self.clock, patience, || {
+            self.group.committed(partitions.clone())
+        });
+        let committed = committed.await.map_err(|error| {
+            let what = format!("task {}: cannot read the committed offsets", slot.tenure.task);
+            RunError::cluster(what, &error)
+        })?;
+        if slot.falls == 0 || !self.plan.has(Sabotage::UnknownTakenForAborted) {
+            for (input, committed) in slot.inputs.iter_mut().zip(committed) {
+                input.committed = committed;
+            }
+        }
+        Ok(())
     }
 
     /// Opens the environments of a task.
@@ -219,7 +228,9 @@ impl Restore {
                     // It goes on telling how many partitions there were when the group began with it.
                     input.origin = Some(then);
                 }
-                input.queue.seek(SeekTo::At(committed.next));
+                if slot.falls == 0 || !self.plan.has(Sabotage::NoRewind) {
+                    input.queue.seek(SeekTo::At(committed.next));
+                }
                 continue;
             }
             // Nothing was committed, or it is no longer known. The state may know better.
@@ -422,9 +433,12 @@ impl Changelogs<'_> {
         let failed = |error: &ClusterError| {
             RunError::cluster(format!("cannot restore from {}", changelog.partition), error)
         };
-        let mut reader = connection
-            .reader(Isolation::ReadCommitted)
-            .map_err(|error| failed(&error))?;
+        let isolation = if plan.has(Sabotage::UncommittedRestored) {
+            Isolation::ReadUncommitted
+        } else {
+            Isolation::ReadCommitted
+        };
+        let mut reader = connection.reader(isolation).map_err(|error| failed(&error))?;
         let patience = plan.settings.patience;
         let mut from = self.begin(changelog, &mut *reader).await?;
         let (mut at, end) = from;
@@ -481,7 +495,12 @@ impl Changelogs<'_> {
             let passed = read.next.since(at);
             // What is passed over at the end of a log is the last transaction's marker, and no more than one.
             moved |= read.batch.remaining() > 0 || read.next.since(at) > 1;
-            self.apply(changelog, &mut read.batch, read.next)?;
+            let done = if plan.has(Sabotage::RestoreSaysDone) {
+                end
+            } else {
+                read.next
+            };
+            self.apply(changelog, &mut read.batch, done)?;
             at = read.next;
             progress.pass(passed);
             clock.point("between two batches of a restore").await;
@@ -498,7 +517,7 @@ impl Changelogs<'_> {
         reader: &mut dyn Reader,
     ) -> Result<(Offset, Offset), RunError> {
         let reader = tokio::sync::Mutex::new(reader);
-        let ends = retried(
+        let mut ends = retried(
             &*self.restore.clock,
             self.restore.plan.settings.patience,
             || async { reader.lock().await.watermarks(changelog.partition.clone()).await },
@@ -507,6 +526,9 @@ impl Changelogs<'_> {
         .map_err(|error| {
             RunError::cluster(format!("cannot find the ends of {}", changelog.partition), &error)
         })?;
+        if self.restore.plan.has(Sabotage::RestoreEndsEarly) {
+            ends.latest = ends.stable;
+        }
         let store = &self.restore.plan.topology.processors[self.processor].stores[changelog.store]
             .0
             .name;
@@ -549,9 +571,11 @@ impl Changelogs<'_> {
         batch: &mut crate::Batch,
         next: Offset,
     ) -> Result<(), RunError> {
+        let keep = self.restore.plan.has(Sabotage::DeletionsForgotten);
         let mut rows = Vec::with_capacity(batch.remaining());
         // Records borrow the batch, so it is walked with a cursor of its own.
         batch.each(|key, value| match key {
+            Some(_) if value.is_none() && keep => {}
             Some(key) => rows.push((key, value)),
             None => {
                 tracing::warn!(changelog = %changelog.partition, "a record without a key was passed over");

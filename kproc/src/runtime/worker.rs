@@ -25,6 +25,7 @@ use super::{
     outlet::Outlet,
     plan::Plan,
     ready::Ready,
+    sabotage::Sabotage,
     seat::{Activity, Fate, Known, Rested, Seat, Uncommitted},
     slot::{Slot, Tenure, Token},
     status::{Board, TaskPhase},
@@ -462,7 +463,8 @@ impl Worker {
             return;
         };
         // In a transaction, it goes when the task commits: see the module of commits.
-        let kept = matches!(seat.fate, Fate::FallsBack | Fate::Void) || self.outlet.is_transactional();
+        let in_transactions = self.outlet.is_transactional() && !self.plan.has(Sabotage::SentBeforeCommit);
+        let kept = matches!(seat.fate, Fate::FallsBack | Fate::Void) || in_transactions;
         if kept || task.outbox().is_empty() {
             return;
         }

@@ -108,7 +108,7 @@ impl Core {
         Ok(())
     }
 
-    /// Decides the producer's transaction. Its markers come a moment later, if messages take time.
+    /// Decides the producer's transaction. Its markers come a moment later, one by one, if messages take time.
     pub(super) fn end_transaction(
         &mut self,
         driver: &dyn Driver,
@@ -125,11 +125,19 @@ impl Core {
         };
         open.phase = Phase::Decided { committed };
         let (id, number) = (licence.id.clone(), open.number);
-        match driver.latency() {
-            Some(latency) => self.run_at(driver.now() + latency, move |shared| {
-                shared.with(|core| core.finish_if_open(&*shared.driver, &id, number));
-            }),
-            None => self.finish_if_open(driver, &id, number),
+        if driver.latency().is_none() {
+            self.finish(driver, &id);
+            return Ok(());
+        }
+        // Each marker comes to its partition in its own time, and so do the offsets.
+        let places: Vec<Option<TopicPartition>> =
+            open.places.iter().cloned().map(Some).chain([None]).collect();
+        for place in places {
+            let due = driver.now() + driver.latency().unwrap_or_default();
+            let id = id.clone();
+            self.run_at(due, move |shared| {
+                shared.with(|core| core.mark(&*shared.driver, &id, number, place));
+            });
         }
         Ok(())
     }
@@ -188,35 +196,55 @@ impl Core {
         }
     }
 
-    fn finish_if_open(&mut self, driver: &dyn Driver, id: &str, number: TxnNumber) {
-        let open = self
-            .transactions
-            .0
-            .get(id)
-            .and_then(|coordinated| coordinated.open.as_ref());
-        if open.is_some_and(|open| open.number == number) {
-            self.finish(driver, id);
+    /// Writes a decided transaction's marker to one partition; `None`: its offsets.
+    fn mark(&mut self, driver: &dyn Driver, id: &str, number: TxnNumber, place: Option<TopicPartition>) {
+        let coordinated = self.transactions.0.get_mut(id);
+        let open = coordinated.and_then(|coordinated| coordinated.open.as_mut());
+        let Some(open) = open.filter(|open| open.number == number) else {
+            return;
+        };
+        let committed = open.phase == Phase::Decided { committed: true };
+        let (mut places, mut offsets) = (BTreeSet::new(), Vec::new());
+        match place {
+            Some(place) => places.extend(open.places.take(&place)),
+            None => offsets = std::mem::take(&mut open.offsets),
+        }
+        let is_done = open.places.is_empty() && open.offsets.is_empty();
+        self.settle(driver, number, committed, &places, offsets);
+        if is_done && let Some(coordinated) = self.transactions.0.get_mut(id) {
+            coordinated.open = None;
         }
     }
 
-    /// Writes the markers of the id's transaction, and its offsets. One that is undecided is aborted.
+    /// Writes all markers of the id's transaction, and its offsets. One that is undecided is aborted.
     fn finish(&mut self, driver: &dyn Driver, id: &str) {
         let coordinated = self.transactions.0.get_mut(id);
         let Some(open) = coordinated.and_then(|coordinated| coordinated.open.take()) else {
             return;
         };
         let committed = open.phase == Phase::Decided { committed: true };
-        for place in &open.places {
+        self.settle(driver, open.number, committed, &open.places, open.offsets);
+    }
+
+    fn settle(
+        &mut self,
+        driver: &dyn Driver,
+        number: TxnNumber,
+        committed: bool,
+        places: &BTreeSet<TopicPartition>,
+        offsets: Vec<(String, Vec<OffsetCommit>)>,
+    ) {
+        for place in places {
             // A topic may have been deleted meanwhile.
             let Ok(log) = self.topics.log_mut(place) else {
                 continue;
             };
-            if log.settle(open.number, committed, driver.wall()) {
+            if log.settle(number, committed, driver.wall()) {
                 let wakers = log.waiters.take();
                 self.wake_readers(wakers);
             }
         }
-        for (group, offsets) in open.offsets {
+        for (group, offsets) in offsets {
             if committed {
                 self.groups.entry(group).or_default().store(offsets);
             }

@@ -63,6 +63,8 @@ pub(super) struct Count {
     /// Where to wait in the middle of a record, now and then.
     pub(super) clock: Option<SimClock>,
     pub(super) whim: Option<Whim>,
+    /// Forgets a key when it has come to this, and begins again at 1.
+    pub(super) forget_at: Option<i64>,
 }
 
 impl Processor for Count {
@@ -84,7 +86,11 @@ impl Processor for Count {
         {
             clock.point("in a handler").await;
         }
-        self.totals.put(key, &count)?;
+        if self.forget_at == Some(count) {
+            self.totals.delete(key)?;
+        } else {
+            self.totals.put(key, &count)?;
+        }
         ctx.send(&COUNTS, key, &count)?;
         if let Some(whim) = &self.whim {
             whim(record)?;
@@ -189,6 +195,10 @@ impl World {
     }
 
     pub(super) fn counter(&self, instance: u64, whim: Option<Whim>) -> Factory {
+        self.counter_to(instance, whim, None)
+    }
+
+    fn counter_to(&self, instance: u64, whim: Option<Whim>, forget_at: Option<i64>) -> Factory {
         let (diary, clock) = (self.diary.clone(), self.clock());
         factory(move || Count {
             totals: Table::default(),
@@ -196,6 +206,7 @@ impl World {
             diary: diary.clone(),
             clock: Some(clock.clone()),
             whim: whim.clone(),
+            forget_at,
         })
     }
 
@@ -207,6 +218,17 @@ impl World {
 
     pub(super) fn start_with(&mut self, settings: Settings, whim: Option<Whim>) -> Instance {
         let counter = self.counter(self.instances + 1, whim);
+        self.start_app(settings, vec![counter])
+    }
+
+    /// Starts an instance that counts to this, and begins again.
+    pub(super) fn start_forgetful(
+        &mut self,
+        settings: Settings,
+        whim: Option<Whim>,
+        forget_at: i64,
+    ) -> Instance {
+        let counter = self.counter_to(self.instances + 1, whim, Some(forget_at));
         self.start_app(settings, vec![counter])
     }
 
@@ -316,7 +338,10 @@ impl World {
         let mut values = BTreeMap::new();
         for partition in 0..partitions {
             for (key, value) in self.read(topic, partition) {
-                values.insert(key, value.unwrap());
+                match value {
+                    Some(value) => drop(values.insert(key, value)),
+                    None => drop(values.remove(&key)),
+                }
             }
         }
         values

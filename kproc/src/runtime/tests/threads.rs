@@ -64,6 +64,7 @@ impl Real {
             diary: diary.clone(),
             clock: None,
             whim: whim.clone(),
+            forget_at: None,
         });
         let mut settings = Settings::new(self.directory.path().join(slot));
         settings.threads = 2;

@@ -49,6 +49,7 @@ fn next_version(world: &World) -> Factory {
             diary: diary.clone(),
             clock: None,
             whim: None,
+            forget_at: None,
         },
     })
 }
