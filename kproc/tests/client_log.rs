@@ -181,9 +181,7 @@ fn app(brokers: Vec<String>, properties: &[(&str, &str)]) -> App {
     #[processor]
     impl Nothing {
         #[on_message(IN)]
-        fn take(&mut self, _ctx: &mut Context<'_>, _key: &str, _value: &str) -> Result<()> {
-            Ok(())
-        }
+        fn take(&mut self, _ctx: &mut Context<'_>, _key: &str, _value: &str) {}
     }
 
     App::new("secrets").processor::<Nothing>().configure(|settings| {

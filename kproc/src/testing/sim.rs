@@ -53,6 +53,11 @@ impl Driver for SimClock {
         self.delay()
     }
 
+    fn request_timeout(&self) -> Duration {
+        // Short ones, too, so that something comes of it before the simulation is over.
+        Duration::from_millis(100 << (self.random() % 9))
+    }
+
     fn batch_size(&self, max: usize) -> usize {
         if let Some(chance) = self.chance(LARGEST_BATCH) {
             return max.min(chance as usize + 1);

@@ -52,7 +52,9 @@ struct Seen {
 async fn write(site: &Site, records: &[RawRecord<'_>]) {
     let topic: Arc<str> = site.topic("in").into();
     let mut outbox = Outbox::default();
-    records.iter().for_each(|record| outbox.push_raw(&topic, record));
+    for record in records {
+        outbox.push_raw(&topic, record);
+    }
     let mut producer = site.cluster.producer(ProducerOptions::default()).unwrap();
     producer.send(&mut outbox).await.unwrap();
     producer.flush().await.unwrap();

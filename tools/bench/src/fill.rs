@@ -44,7 +44,9 @@ async fn filled(args: &Args) -> Result<u64, String> {
         .producer(ProducerOptions::default())
         .map_err(|error| error.to_string())?;
     // The keys in an order that looks like chance; all of them come, if there are as many records.
-    let step = (keys / 2 + 1..).find(|step| coprime(*step, keys)).unwrap_or(1);
+    let step = (keys / 2 + 1..keys)
+        .find(|step| coprime(*step, keys))
+        .unwrap_or(1);
     let value: Vec<u8> = (0..size).map(|place| b'a' + (place * 7 % 26) as u8).collect();
     let mut outbox = Outbox::default();
     for number in 0..records {

@@ -22,7 +22,7 @@ async fn work(kafka: &Kafka, states: &[&Path]) {
     kafka
         .caught_up(&mut programs.iter_mut().collect::<Vec<_>>())
         .await;
-    let took = kafka.clock.now() - begin;
+    let took = kafka.clock.now().saturating_sub(begin);
     println!("{} processes were done in {took:?}", states.len());
     if let [state] = states {
         let refused = ask(kafka, "reset", &["--yes", "--state-dir", state.to_str().unwrap()]);

@@ -67,6 +67,11 @@ pub trait Driver: Clock {
         None
     }
 
+    /// How long the request that is now made waits for an answer that does not come.
+    fn request_timeout(&self) -> Duration {
+        Duration::from_secs(30)
+    }
+
     /// How many records a reader gets at most when it wants `max`: 1 to `max`.
     fn batch_size(&self, max: usize) -> usize {
         max

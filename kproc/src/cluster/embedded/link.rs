@@ -17,9 +17,6 @@ use tokio::sync::oneshot;
 use super::driver::{Driver, Fault, Verb};
 use crate::cluster::{ClusterError, ClusterErrorKind, Result};
 
-/// How long a request waits for an answer that does not come.
-const REQUEST_TIMEOUT: Duration = Duration::from_secs(30);
-
 /// One client object's line to the cluster. Messages of one line keep their order; those of different lines
 /// of an instance do not.
 #[derive(Clone)]
@@ -145,7 +142,7 @@ impl Link {
 
     /// There will be no answer. The caller finds out by time.
     fn never<T: Send + 'static>(&self, reply: oneshot::Sender<Result<T>>) {
-        let due = self.driver.now() + REQUEST_TIMEOUT;
+        let due = self.driver.now() + self.driver.request_timeout();
         self.driver.run_at(due, Box::new(move || drop(reply)));
     }
 }

@@ -133,7 +133,8 @@ impl Core {
         let places: Vec<Option<TopicPartition>> =
             open.places.iter().cloned().map(Some).chain([None]).collect();
         for place in places {
-            let due = driver.now() + driver.latency().unwrap_or_default();
+            // Slower than an answer, by which a client may come first to what is not marked yet.
+            let due = driver.now() + 10 * driver.latency().unwrap_or_default();
             let id = id.clone();
             self.run_at(due, move |shared| {
                 shared.with(|core| core.mark(&*shared.driver, &id, number, place));
