@@ -10,6 +10,8 @@ pub enum Resource {
     Topic(Arc<str>),
     /// A consumer group.
     Group(Arc<str>),
+    /// All transactional ids that begin so.
+    TransactionalIds(Arc<str>),
     /// The cluster as a whole.
     Cluster,
 }
@@ -53,6 +55,7 @@ impl fmt::Display for Resource {
         match self {
             Self::Topic(name) => write!(f, "topic `{name}`"),
             Self::Group(name) => write!(f, "group `{name}`"),
+            Self::TransactionalIds(prefix) => write!(f, "transactional ids `{prefix}…`"),
             Self::Cluster => f.write_str("the cluster"),
         }
     }
@@ -77,6 +80,9 @@ impl Resource {
         words.push(match self {
             Self::Topic(name) => format!("--topic {name}"),
             Self::Group(name) => format!("--group {name}"),
+            Self::TransactionalIds(prefix) => {
+                format!("--transactional-id {prefix} --resource-pattern-type prefixed")
+            }
             Self::Cluster => "--cluster".to_owned(),
         });
         words.join(" ")

@@ -372,7 +372,7 @@ pub trait Admin: Send {
     fn create(&mut self, topics: Vec<NewTopic>) -> BoxFuture<'_, Result<Vec<Result<()>>>>;
     /// Says what [`create`](Admin::create) would, and makes nothing.
     fn try_create(&mut self, topics: Vec<NewTopic>) -> BoxFuture<'_, Result<Vec<Result<()>>>>;
-    /// What may be done with each of these. `None`: the cluster does not say. (A cluster without access control
+    /// What may be done with each of these. `None`: the cluster does not say, as never of transactional ids. (A cluster without access control
     /// allows everything.)
     fn access(&mut self, to: Vec<Resource>) -> BoxFuture<'_, Result<Vec<Option<Operations>>>>;
     /// The members of a group; none, if there is no such group.

@@ -55,14 +55,14 @@ impl OwnerSeed {
     async fn check_and_own(mut self) -> Result<(), RunError> {
         let clock = self.supervisor.clock.clone();
         let board = self.supervisor.board.clone();
-        let partitions = tokio::select! { biased;
-            _ = board.stop.find(|stop| *stop) => return Ok(()),
-            checked = check::check(&self.plan, &*self.cluster, &*clock) => checked?,
-        };
         // Lives until the last worker has ended: another process may then use its transactions.
         let identity = match self.plan.settings.transactions {
             Some(_) => Some(Identity::take(&self.plan.directory(), &*clock)?),
             None => None,
+        };
+        let partitions = tokio::select! { biased;
+            _ = board.stop.find(|stop| *stop) => return Ok(()),
+            checked = check::check(&self.plan, &*self.cluster, &*clock, identity.as_ref()) => checked?,
         };
         let member = self.join(&partitions)?;
         let group = member.group();

@@ -13,11 +13,13 @@ use crate::broker::TestBroker;
 pub(crate) static GUARDED: TestBroker = TestBroker::new(&[
     "listener.security.protocol.map=CONTROLLER:PLAINTEXT,PLAINTEXT:SASL_PLAINTEXT",
     "sasl.enabled.mechanisms=PLAIN",
+    // It also asks itself, whether a partition belongs to a transaction.
+    "inter.broker.listener.name=PLAINTEXT",
     "sasl.mechanism.inter.broker.protocol=PLAIN",
     "listener.name.plaintext.plain.sasl.jaas.config=\
      org.apache.kafka.common.security.plain.PlainLoginModule required \
      username=\"admin\" password=\"admin\" user_admin=\"admin\" user_minimal=\"minimal\" user_withdrawn=\"withdrawn\" \
-     user_silent=\"silent\";",
+     user_exact=\"exact\" user_silent=\"silent\";",
     "authorizer.class.name=org.apache.kafka.metadata.authorizer.StandardAuthorizer",
     // The controller's listener knows no names.
     "super.users=User:admin;User:ANONYMOUS",
@@ -105,11 +107,13 @@ fn entry(to: &mut Vec<u8>, user: &str, resource: &Resource, operation: Operation
         Resource::Topic(name) => (2, name),
         Resource::Group(name) => (3, name),
         Resource::Cluster => (4, "kafka-cluster"),
+        Resource::TransactionalIds(prefix) => (5, prefix),
         other => panic!("{other} is not known here"),
     };
     to.push(kind);
     string(to, name);
-    to.push(3); // The name as it is.
+    let prefixed = matches!(resource, Resource::TransactionalIds(_));
+    to.push(if prefixed { 4 } else { 3 }); // Names that begin so, or the name as it is.
     string(to, &format!("User:{user}"));
     string(to, "*");
     to.push(match operation {

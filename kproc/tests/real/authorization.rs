@@ -8,6 +8,7 @@ use kproc::{
         Cluster, Operation, Resource,
         kafka::{KafkaCluster, KafkaOptions},
     },
+    config::Processing,
     prelude::*,
 };
 
@@ -90,7 +91,7 @@ impl Guarded {
         let asked: Vec<Resource> = asked
             .iter()
             .map(|(resource, _)| resource.clone())
-            .filter(|resource| *resource != Resource::Cluster)
+            .filter(|resource| !is_untold(resource))
             .collect();
         let mut admin = cluster(&self.site.brokers, self.user).admin().unwrap();
         let end = self.site.clock.now() + PATIENCE;
@@ -98,8 +99,7 @@ impl Guarded {
             let access = admin.access(asked.clone()).await.unwrap();
             let allows = |resource: &Resource, operation: Operation| {
                 let mut found = asked.iter().zip(&access).filter(|(asked, _)| *asked == resource);
-                // Who may not describe the cluster is not told what else may be done with it.
-                *resource == Resource::Cluster
+                is_untold(resource)
                     || found.any(|(_, access)| access.as_ref().is_some_and(|it| it.contains(&operation)))
             };
             if so(&allows) {
@@ -109,6 +109,11 @@ impl Guarded {
             self.site.pause(Duration::from_millis(20)).await;
         }
     }
+}
+
+/// Of transactional ids brokers tell nobody, and of the cluster only those who may describe it.
+fn is_untold(resource: &Resource) -> bool {
+    matches!(resource, Resource::Cluster | Resource::TransactionalIds(_))
 }
 
 fn cluster(brokers: &str, user: &str) -> Arc<KafkaCluster> {
@@ -319,5 +324,66 @@ fn h11_who_writes_nothing_needs_no_permission_to_write() {
         stop(&running, Duration::from_secs(20)).await;
         let committed = guarded.site.admin().group_offsets("silent".into()).await.unwrap();
         assert_eq!(committed[0].1.next.get(), 1);
+    });
+}
+
+/// Scenario H10: ids of transactions that are not allowed are told at the start; allowed as the message says, each record
+/// counts once.
+#[test]
+fn h10_transactions_that_are_not_allowed_are_told_at_the_start() {
+    let Some(mut guarded) = Guarded::user("exact") else {
+        return;
+    };
+    block_on(async {
+        guarded.site.make_topics(1).await;
+        guarded
+            .site
+            .make_topic("count-counts-changelog", 1, &[("cleanup.policy", "compact")])
+            .await;
+        let changelog = guarded.topic("count-counts-changelog");
+        guarded
+            .allow(&[
+                (guarded.topic("keys"), Operation::Read),
+                (guarded.topic("counts"), Operation::Write),
+                (changelog.clone(), Operation::Read),
+                (changelog, Operation::Write),
+                (guarded.group(), Operation::Read),
+            ])
+            .await;
+        let state = tempfile::tempdir().unwrap();
+        let app = |guarded: &Guarded| {
+            guarded
+                .app(state.path())
+                .configure(|settings| settings.processing = Processing::ExactlyOnce)
+        };
+        let RunError::Check(faults) = failure(app(&guarded)).await else {
+            panic!("it is no fault of the check");
+        };
+        assert_eq!(faults.len(), 1, "{faults:#?}");
+        for part in [
+            "its id `exact-",
+            "--add --allow-principal User:exact --operation Write --transactional-id exact- --resource-pattern-type prefixed",
+        ] {
+            assert!(faults[0].contains(part), "{part}: {faults:#?}");
+        }
+
+        // Brokers hear of permissions in order, and tell of the second one only.
+        let ids = Resource::TransactionalIds("exact-".into());
+        guarded
+            .allow(&[
+                (ids, Operation::Write),
+                (guarded.group(), Operation::AlterConfigs),
+            ])
+            .await;
+        let running = app(&guarded).start().unwrap();
+        guarded.site.write(["apple", "plum", "apple"]).await;
+        let counts = guarded.site.counted(&[&running], 3).await;
+        assert_eq!((&*counts["apple"], &*counts["plum"]), (&[1, 2][..], &[1][..]));
+        running.drained().await.unwrap();
+        stop(&running, Duration::from_secs(20)).await;
+        assert_eq!(guarded.site.counts().await, counts);
+        let committed = guarded.site.admin().group_offsets("exact".into()).await.unwrap();
+        // Behind the records, and the marker of the transaction that wrote them.
+        assert!(committed[0].1.next.get() >= 3, "{committed:?}");
     });
 }

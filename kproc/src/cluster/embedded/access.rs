@@ -34,6 +34,15 @@ impl Denials {
         ))
     }
 
+    /// Fails if transactions of this id are denied.
+    pub(super) fn check_transactions(&self, id: &str) -> Result<()> {
+        let denied = self.0.iter().find(|(resource, operation)| {
+            matches!(resource, Resource::TransactionalIds(prefix) if id.starts_with(&**prefix))
+                && *operation == Operation::Write
+        });
+        denied.map_or(Ok(()), |(resource, operation)| self.check(resource, *operation))
+    }
+
     /// What is not denied.
     pub(super) fn allowed(&self, resource: &Resource) -> Operations {
         if self.check(resource, Operation::Describe).is_err() {

@@ -75,6 +75,7 @@ impl Admin for EmbeddedAdmin {
                             let hidden = core.denials.check(resource, Operation::Describe).is_err();
                             hidden.then(Operations::new)
                         }
+                        Resource::TransactionalIds(_) => None,
                         _ => Some(core.denials.allowed(resource)),
                     })
                     .collect()

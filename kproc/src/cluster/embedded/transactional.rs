@@ -160,7 +160,7 @@ impl TransactionalProducer {
 impl Producer for TransactionalProducer {
     fn init(&mut self) -> BoxFuture<'_, Result<()>> {
         let (shared, id, timeout) = (self.shared.clone(), self.id.clone(), self.timeout);
-        let init = move || Ok(shared.with(|core| core.init_transactions(&*shared.driver, &id, timeout)));
+        let init = move || shared.with(|core| core.init_transactions(&*shared.driver, &id, timeout));
         let answer = self.link.call(Verb::InitTransactions, init);
         Box::pin(async {
             self.licence = Some(answer.await?);

@@ -64,7 +64,13 @@ impl Transactions {
 
 impl Core {
     /// Aborts what an earlier producer of the id left open, and fences it.
-    pub(super) fn init_transactions(&mut self, driver: &dyn Driver, id: &str, timeout: Duration) -> Licence {
+    pub(super) fn init_transactions(
+        &mut self,
+        driver: &dyn Driver,
+        id: &str,
+        timeout: Duration,
+    ) -> Result<Licence> {
+        self.denials.check_transactions(id)?;
         self.finish(driver, id);
         let fresh = Coordinated {
             epoch: 0,
@@ -74,10 +80,10 @@ impl Core {
         let coordinated = self.transactions.0.entry(id.to_owned()).or_insert(fresh);
         coordinated.epoch += 1;
         coordinated.timeout = timeout;
-        Licence {
+        Ok(Licence {
             id: id.to_owned(),
             epoch: coordinated.epoch,
-        }
+        })
     }
 
     /// Writes records in the producer's transaction.

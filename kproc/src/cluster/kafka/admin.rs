@@ -221,6 +221,7 @@ impl Admin for KafkaAdmin {
                         Ok(group) => group.and_then(|group| group.operations),
                         Err(error) => none_of(error)?,
                     },
+                    Resource::TransactionalIds(_) => None,
                     Resource::Cluster => match cluster_access(&self.client).await {
                         Ok(operations) => operations,
                         Err(error) => return Err(failed("describing the cluster", &error)),

@@ -5,7 +5,8 @@
 //! not: what can be said without a cluster (the topology's own check).
 //!
 //! - [`facts`]: what the cluster says, asked once.
-//! - [`inputs`], [`outputs`], [`changelogs`]: topics. [`access`]: permissions. [`members`]: who is in the group.
+//! - [`inputs`], [`outputs`], [`changelogs`]: topics. [`access`], [`transactions`]: permissions. [`members`]: who is in
+//!   the group.
 //! - [`fingerprint`]: what members tell each other. [`create`]: changelogs are made.
 
 mod access;
@@ -17,8 +18,9 @@ mod inputs;
 mod mark;
 mod members;
 mod outputs;
+mod transactions;
 
-use super::{error::RunError, learn::learn, plan::Plan};
+use super::{error::RunError, identity::Identity, learn::learn, plan::Plan};
 use crate::{
     clock::Clock,
     cluster::{Cluster, NewTopic, Operation, Resource},
@@ -28,11 +30,12 @@ use crate::{
 use self::facts::Facts;
 pub(super) use self::mark::Mark;
 
-/// Checks, and makes the changelogs. Says how many partitions each group has.
+/// Checks, and makes the changelogs. Says how many partitions each group has. `identity`: of who makes transactions.
 pub(super) async fn check(
     plan: &Plan,
     cluster: &dyn Cluster,
     clock: &dyn Clock,
+    identity: Option<&Identity>,
 ) -> Result<Vec<u32>, RunError> {
     let needed = changelogs::needed(&plan.topology);
     let mut facts = Facts::ask(plan, cluster, clock, &needed).await?;
@@ -41,6 +44,7 @@ pub(super) async fn check(
     outputs::check(plan, &facts, &mut faults);
     let missing = changelogs::check(plan, &facts, &needed, &counts, &mut faults);
     access::check(plan, &facts, &needed, &mut faults);
+    transactions::check(plan, &facts, cluster, identity, &mut faults).await?;
     create::check(plan, &mut facts, clock, &missing, &mut faults).await?;
     members::check(plan, &mut facts, clock, &mut faults).await?;
     faults.none()?;

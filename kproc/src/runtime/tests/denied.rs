@@ -1,8 +1,10 @@
 //! What an application does that is not allowed what it needs.
 
+use std::time::Duration;
+
 use crate::{
     cluster::{Operation, Resource},
-    runtime::{RunError, RunState},
+    runtime::{RunError, RunState, plan::Transactions},
     testing::exec::Executor,
 };
 
@@ -65,6 +67,36 @@ fn h12_what_cannot_be_made_is_listed_for_those_who_can() {
     world.write("words", 0, "k", 1);
     world.drain(&instance);
     assert_eq!(world.stop(&instance), Ok(()));
+}
+
+#[test]
+fn h10_ids_of_transactions_that_are_not_allowed_are_told_with_the_rest() {
+    let mut world = World::of_words(Executor::new(1));
+    let ids = Resource::TransactionalIds("app-".into());
+    world.cluster.deny(ids.clone(), Operation::Write);
+    world.cluster.deny(topic("counts"), Operation::Write);
+    let mut settings = world.settings("a");
+    settings.transactions = Some(Transactions {
+        timeout: Duration::from_secs(10),
+    });
+    let counter = world.counter(1, None);
+    let instance = world.start_app(settings.clone(), vec![counter]);
+    let refused = faults(world.wait(&instance));
+    assert_eq!(refused.len(), 2, "{refused:#?}");
+    for part in [
+        "exactly once",
+        "id `app-",
+        "--operation Write --transactional-id app- --resource-pattern-type prefixed",
+    ] {
+        assert!(refused[1].contains(part), "{part}: {refused:#?}");
+    }
+    world.cluster.allow(&ids, Operation::Write);
+    world.cluster.allow(&topic("counts"), Operation::Write);
+    let instance = world.start_with(settings, None);
+    world.write("words", 0, "k", 1);
+    world.drain(&instance);
+    assert_eq!(world.stop(&instance), Ok(()));
+    assert_eq!(world.last_values("counts", 4)["k"], 1);
 }
 
 /// Whether the topics are those of the input, the output or the changelog.

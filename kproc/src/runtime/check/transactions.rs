@@ -1,0 +1,43 @@
+//! Whether transactions may be made.
+//!
+//! Brokers that are asked for permissions say nothing of this one. So it is tried, with an id that is used next.
+
+use super::{
+    super::{error::RunError, identity::Identity, plan::Plan},
+    Faults,
+    facts::Facts,
+};
+use crate::cluster::{Cluster, ClusterErrorKind, Operation, ProducerOptions, Resource};
+
+/// Tells if they may not. Whatever else goes wrong is met again by the workers, who know what to do about it.
+pub(super) async fn check(
+    plan: &Plan,
+    facts: &Facts,
+    cluster: &dyn Cluster,
+    identity: Option<&Identity>,
+    faults: &mut Faults,
+) -> Result<(), RunError> {
+    let Some(identity) = identity else { return Ok(()) };
+    let app = &plan.topology.app;
+    let id = identity.transactional_id(app, 0);
+    let transactions = plan.settings.transactions.as_ref();
+    let options = ProducerOptions {
+        transactional_id: Some(id.clone()),
+        transaction_timeout: transactions.map(|transactions| transactions.timeout),
+        ..ProducerOptions::default()
+    };
+    let mut producer = cluster
+        .producer(options)
+        .map_err(|error| RunError::cluster("cannot make a producer", &error))?;
+    if let Err(error) = producer.init().await
+        && error.kind == ClusterErrorKind::Unauthorized
+    {
+        let ids = Resource::TransactionalIds(format!("{app}-").into());
+        faults.add(format!(
+            "this program is to process exactly once, and may not make transactions with its id `{id}`; it needs all \
+             ids that begin with `{app}-`: `kafka-acls.sh {}`",
+            facts.grant(&ids, &[Operation::Write])
+        ));
+    }
+    Ok(())
+}
