@@ -270,7 +270,9 @@ impl Owner {
         let mut look_at = clock.now() + self.watchdog.pause();
         let mut watch = Box::pin(watch.run());
         let mut watching = true;
-        let mut draining = futures_util::stream::FuturesUnordered::<BoxFuture<'static, ()>>::new();
+        // What is done beside all this, and ends by itself.
+        let mut beside = futures_util::stream::FuturesUnordered::<BoxFuture<'static, ()>>::new();
+        let mut looked_again = false;
         loop {
             tokio::select! { biased;
                 asked = board.stop.find(|stop| (*stop != stopping).then_some(*stop)) => {
@@ -291,12 +293,15 @@ impl Owner {
                     return (!failed).then_some(member);
                 }
                 event = member.next_event(), if !failed => {
+                    if matches!(event, Event::Assigned(_)) && !std::mem::replace(&mut looked_again, true) {
+                        beside.push(self.look_again(cluster.clone()));
+                    }
                     failed = self.happens(event);
                     // Topics that come, go or grow make rebalances.
                     self.look.notify_one();
                 }
                 request = requests.recv(), if !requests.is_closed() || !requests.is_empty() => match request {
-                    Some(Request::Drain(reply)) => draining.push(drain::drained(
+                    Some(Request::Drain(reply)) => beside.push(drain::drained(
                         self.plan.clone(), cluster.clone(), group.clone(), clock.clone(), board.clone(),
                         self.workers.clone(), reply,
                     )),
@@ -305,7 +310,7 @@ impl Owner {
                     Some(Request::Lend(to)) => self.order_all(|| WorkerOrder::Lend(to.clone())),
                     None => requests.close(),
                 },
-                Some(()) = futures_util::StreamExt::next(&mut draining), if !draining.is_empty() => {}
+                Some(()) = futures_util::StreamExt::next(&mut beside), if !beside.is_empty() => {}
                 () = clock.sleep_until(commit_at), if stopping.is_none() => {
                     self.order_all(|| WorkerOrder::Commit);
                     commit_at = clock.now() + self.plan.settings.commit_interval;
@@ -320,6 +325,16 @@ impl Owner {
                 }
             }
         }
+    }
+
+    /// Looks again whether the group has members that are another program.
+    fn look_again(&self, cluster: Arc<dyn Cluster>) -> BoxFuture<'static, ()> {
+        let (plan, supervisor) = (self.plan.clone(), self.supervisor.clone());
+        Box::pin(async move {
+            if let Err(error) = check::check_again(&plan, &*cluster, &*supervisor.clock).await {
+                supervisor.fail(error);
+            }
+        })
     }
 
     /// Gives all workers the same order.

@@ -36,17 +36,12 @@ pub(super) struct Facts {
 }
 
 impl Facts {
-    /// Asks for all of it.
-    pub(super) async fn ask(
-        plan: &Plan,
-        cluster: &dyn Cluster,
-        clock: &dyn Clock,
-        needed: &[Needed],
-    ) -> Result<Self, RunError> {
+    /// Nothing was asked yet.
+    pub(super) fn none(cluster: &dyn Cluster) -> Result<Self, RunError> {
         let admin = cluster
             .admin()
             .map_err(|error| RunError::cluster("cannot reach the cluster", &error))?;
-        let mut facts = Self {
+        Ok(Self {
             admin: Mutex::new(admin),
             topics: BTreeMap::new(),
             hidden: Vec::new(),
@@ -54,7 +49,17 @@ impl Facts {
             known: Vec::new(),
             principal: cluster.principal(),
             makes_outputs: cluster.makes_outputs(),
-        };
+        })
+    }
+
+    /// Asks for all of it.
+    pub(super) async fn ask(
+        plan: &Plan,
+        cluster: &dyn Cluster,
+        clock: &dyn Clock,
+        needed: &[Needed],
+    ) -> Result<Self, RunError> {
+        let mut facts = Self::none(cluster)?;
         let topology = &plan.topology;
         let inputs = topology.groups.iter().flat_map(|group| &group.inputs);
         let mut names: Vec<Arc<str>> = inputs.map(|input| topology.bound(&input.name)).collect();
@@ -177,7 +182,7 @@ impl Facts {
 
     /// The members of the group; none, if they may not be seen.
     pub(super) async fn members(
-        &mut self,
+        &self,
         plan: &Plan,
         clock: &dyn Clock,
     ) -> Result<Vec<MemberDescription>, RunError> {

@@ -46,12 +46,26 @@ pub(super) async fn check(
     access::check(plan, &facts, &needed, &mut faults);
     transactions::check(plan, &facts, cluster, identity, &mut faults).await?;
     create::check(plan, &mut facts, clock, &missing, &mut faults).await?;
-    members::check(plan, &mut facts, clock, &mut faults).await?;
+    members::check(plan, &facts, clock, &mut faults).await?;
     faults.none()?;
     create::create(plan, &mut facts, clock, &missing).await?;
     learn(plan.topology.bindings.limits(), facts.topics.values());
     // Without faults, all are known.
     Ok(counts.into_iter().flatten().collect())
+}
+
+/// A second look at who is in the group, once this instance has joined it. Being unable to look is no fault any more.
+pub(super) async fn check_again(
+    plan: &Plan,
+    cluster: &dyn Cluster,
+    clock: &dyn Clock,
+) -> Result<(), RunError> {
+    let mut faults = Faults::default();
+    let facts = Facts::none(cluster)?;
+    if let Err(error) = members::check_again(plan, &facts, clock, &mut faults).await {
+        tracing::warn!(%error, "whether instances of another version have started with this one is not known");
+    }
+    faults.none()
 }
 
 /// Makes the changelogs that are missing, also those that were deleted; says which.

@@ -181,3 +181,37 @@ fn members_that_differ_are_told_with_all_other_faults_and_at_once() {
         "waiting would mend nothing"
     );
 }
+
+/// Whatever their order of steps is, never do both go on.
+#[test]
+fn versions_that_start_in_the_same_moment_see_each_other_once_they_have_joined() {
+    let mut both_had_joined = 0;
+    for seed in 0..40 {
+        let mut world = World::of_words(Executor::new(seed));
+        world.create(CHANGELOG, 4, &[("cleanup.policy", "compact")]);
+        world.create(NEW_CHANGELOG, 4, &[("cleanup.policy", "compact")]);
+        let begin = world.clock().now();
+        let (old, new) = (world.start("a"), upgrade(&mut world, "b"));
+        world.until("one of them has stopped", |_| {
+            [&old, &new]
+                .iter()
+                .any(|it| it.running.status().failure.is_some())
+        });
+        // Otherwise one of them has merely seen the other at its check.
+        let settled = world.since(begin) < Duration::from_secs(1);
+        both_had_joined += usize::from(settled);
+        let mut faults = 0;
+        for instance in [old, new] {
+            if instance.running.status().failure.is_some() {
+                let text = world.wait(&instance).unwrap_err().to_string();
+                assert!(text.contains("another version"), "seed {seed}: {text}");
+                faults += 1;
+            } else {
+                instance.running.shutdown(Duration::from_secs(5));
+                let _ = world.wait(&instance);
+            }
+        }
+        assert!(faults > 0, "seed {seed}");
+    }
+    assert!(both_had_joined > 10, "{both_had_joined}");
+}
