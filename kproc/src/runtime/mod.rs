@@ -53,6 +53,7 @@ mod slot;
 mod spawn;
 mod status;
 mod supervisor;
+mod take;
 mod watch;
 mod watchdog;
 mod worker;
