@@ -2,7 +2,10 @@
 
 use std::time::Duration;
 
-use kproc::{Clock, RunError, Running};
+use kproc::{
+    Clock, Offset, RunError, Running,
+    cluster::{Assignment, Cluster, Event, Isolation, JoinRequest, Member, OffsetCommit},
+};
 
 use crate::{
     broker::TestBroker,
@@ -98,8 +101,17 @@ fn g03_stops_without_brokers() {
         busy.counted(&[&running[1]], ROUND).await;
         // The last commit of the idle one.
         idle.pause(Duration::from_millis(500)).await;
+        let (member, commits) = idle.member("asks").await;
         GONE.tell("kill");
         idle.pause(Duration::from_secs(1)).await;
+
+        // What was asked of a coordinator keeps nobody from leaving.
+        let committing = member.group().commit(commits);
+        let asked = idle.clock.now();
+        member.leave().await.unwrap_err();
+        let took = idle.clock.now() - asked;
+        assert!(took < Duration::from_secs(1), "{took:?}");
+        drop(committing);
 
         let within = Duration::from_secs(3);
         let asked = idle.clock.now();
@@ -130,6 +142,31 @@ fn g03_stops_without_brokers() {
 }
 
 impl Site {
+    /// A member of a group of its own, and a commit of all that it owns.
+    async fn member(&self, group: &str) -> (Box<dyn Member>, Vec<OffsetCommit>) {
+        let request = JoinRequest {
+            group: group.into(),
+            topics: vec![self.topic("keys").into()],
+            session_timeout: Duration::from_secs(45),
+            heartbeat_interval: None,
+            revoke_timeout: Duration::from_secs(10),
+            isolation: Isolation::ReadCommitted,
+            read_ahead: None,
+            client_id: "test".into(),
+        };
+        let mut member = self.cluster.join(request).unwrap();
+        let Event::Assigned(assigned) = member.next_event().await else {
+            panic!("nothing was assigned")
+        };
+        let commit = |assignment: Assignment| OffsetCommit {
+            partition: assignment.partition,
+            ownership: assignment.ownership,
+            next: Offset::new(0),
+            metadata: String::new(),
+        };
+        (member, assigned.into_iter().map(commit).collect())
+    }
+
     /// Waits until each record of so many rounds has been counted; some perhaps twice.
     async fn until_complete(&self, running: &Running, rounds: usize) {
         let patience = self.clock.now() + PATIENCE;

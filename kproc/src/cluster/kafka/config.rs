@@ -92,6 +92,11 @@ const PRODUCER: &[(&str, &str)] = &[
     ("retry.backoff.ms", "10"),
 ];
 
+/// Connections to all brokers, instead of some when they are needed, for clients that make requests of administration.
+/// While a broker is away, librdkafka (2.12) would have each of those connect to it anew whenever that has failed, with no
+/// pause: an outage would cost a processor core. The connections are few: there is a thread for each of them anyway.
+const CONNECTED: (&str, &str) = ("enable.sparse.connections", "false");
+
 /// How long a member's rebalance hook may block before librdkafka gives up on it, beyond the time it is given.
 const POLL_MARGIN: Duration = Duration::from_secs(300);
 
@@ -237,6 +242,7 @@ impl Config {
             ("enable.partition.eof", "true"),
             ("auto.offset.reset", "error"),
             ("isolation.level", isolation_level(isolation)),
+            CONNECTED,
         ];
         self.build(CONSUMER, &limits::read_ahead(limits::READ_AHEAD), &own)
     }
@@ -268,11 +274,12 @@ impl Config {
     /// Administration. It joins no group, but librdkafka (2.12) dies of a coordinator's refusal to list offsets
     /// in a client that has none.
     pub(super) fn admin(&self) -> Built {
-        self.build(
-            &[],
-            &Limits::new(),
-            &[("group.id", "kproc-admin"), ("enable.auto.commit", "false")],
-        )
+        let own = [
+            ("group.id", "kproc-admin"),
+            ("enable.auto.commit", "false"),
+            CONNECTED,
+        ];
+        self.build(&[], &Limits::new(), &own)
     }
 }
 

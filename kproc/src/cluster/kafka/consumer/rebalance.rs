@@ -43,8 +43,14 @@ const LOOK: Duration = Duration::from_millis(50);
 /// How long a connection is waited for before the group is joined.
 const CONNECT: Duration = Duration::from_secs(1);
 
-/// How long leaving may take.
-const LEAVE_TIMEOUT: Duration = Duration::from_secs(10);
+/// How long leaving may take. Who does not leave is taken for dead when its session has timed out.
+const LEAVE_TIMEOUT: Duration = Duration::from_secs(3);
+
+/// After which part of it a broker is looked for that could be told of it.
+const LEAVE_LOOK: Duration = Duration::from_millis(200);
+
+/// How long one is looked for.
+const LOOK_TIMEOUT: i32 = 100;
 
 /// What the member asks of its thread.
 pub(super) struct Control {
@@ -306,13 +312,24 @@ impl Poller {
     /// Leaves the group; others get the partitions at once.
     fn leave(&mut self) -> Result<()> {
         let clock = self.shared.config.clock.clone();
-        let deadline = clock.now() + LEAVE_TIMEOUT;
+        let begun = clock.now();
+        let mut look = begun + LEAVE_LOOK;
         let what = format!("leaving group `{}`", self.request.group);
         let client = self.client().clone();
         client.close(&self.queue).map_err(|error| failed(&what, &error))?;
         while !client.is_closed() {
-            if clock.now() >= deadline {
+            if clock.now() >= begun + LEAVE_TIMEOUT {
                 return Err(failed(what, &NativeError::of(Code::RD_KAFKA_RESP_ERR__TIMED_OUT)));
+            }
+            if clock.now() >= look {
+                // librdkafka would wait for a coordinator for as long as a session, if anything was asked of one.
+                match client.connect(LOOK_TIMEOUT) {
+                    Err(error) if error.code == Code::RD_KAFKA_RESP_ERR__TRANSPORT => {
+                        return Err(failed(what, &error));
+                    }
+                    // It may just be slow.
+                    _ => look = clock.now() + LEAVE_LOOK,
+                }
             }
             if let Some(event) = self.queue.poll(POLL)
                 && event.rebalance() == Some(RebalanceKind::Revoke)
