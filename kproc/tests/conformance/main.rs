@@ -57,6 +57,7 @@ macro_rules! conformance {
                 seek_earliest_latest_and_back,
                 c17_nothing_of_before_a_seek,
                 c22_out_of_range_is_an_error,
+                c22_a_start_that_moves_before_it_is_read,
                 the_known_end_moves,
                 the_known_end_wakes,
                 an_end_of_before_is_not_known,

@@ -18,6 +18,7 @@ use kproc::{
 use crate::{
     harness::{World, at, part, texts, value_in},
     peer::{Peer, next_batch, settle},
+    transactions,
 };
 
 /// A member that has the only partition of a topic.
@@ -211,6 +212,26 @@ pub(crate) async fn c22_out_of_range_is_an_error(world: &World) {
     }
     peer.queue(&place).seek(SeekTo::Earliest);
     assert_eq!(peer.take_records(world, &place, 5).await[0].offset, 5);
+}
+
+/// Scenario C22: who asks for the first record gets the first that is there when it reads, not an error.
+pub(crate) async fn c22_a_start_that_moves_before_it_is_read(world: &World) {
+    let (mut peer, place) = sole(world).await;
+    let mut producer = transactions::producer(world).await;
+    transactions::write(world, &mut *producer, &place, &["held back"; 10]).await;
+    // Nothing of an undecided transaction is read.
+    let queue = peer.queue(&place);
+    queue.seek(SeekTo::Earliest);
+    until(world, queue, |queue| queue.position() == Some(at(0))).await;
+    let mut admin = world.connect().admin().unwrap();
+    let before = vec![(place.clone(), at(5))];
+    world.within(admin.delete_records(before)).await.unwrap();
+    world
+        .within(producer.commit(peer.group.clone(), vec![]))
+        .await
+        .unwrap();
+    let seen = peer.take_records(world, &place, 5).await;
+    assert_eq!(seen[0].offset, 5);
 }
 
 pub(crate) async fn the_known_end_moves(world: &World) {

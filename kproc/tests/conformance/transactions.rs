@@ -28,12 +28,12 @@ async fn producer_with(world: &World, id: &Arc<str>, timeout: Option<Duration>) 
     producer
 }
 
-async fn producer(world: &World) -> Box<dyn Producer> {
+pub(crate) async fn producer(world: &World) -> Box<dyn Producer> {
     producer_with(world, &world.name("id"), None).await
 }
 
 /// Hands over records, and waits until they are written.
-async fn write(
+pub(crate) async fn write(
     world: &World,
     producer: &mut dyn Producer,
     place: &TopicPartition,

@@ -34,6 +34,8 @@ pub(super) struct EmbeddedQueue {
     pub(super) position: Option<Offset>,
     /// Where it shall go, as long as the cluster could not be asked where that is.
     pub(super) sought: Option<SeekTo>,
+    /// The place that [`SeekTo::Earliest`] was. While the position is there, it may still become a later one.
+    pub(super) first: Option<Offset>,
 }
 
 impl EmbeddedQueue {
@@ -46,6 +48,7 @@ impl EmbeddedQueue {
             SeekTo::Latest => self.ask(|log| log.limit(self.isolation)),
         };
         if self.position.is_some() {
+            self.first = self.position.filter(|_| to == SeekTo::Earliest);
             self.sought = None;
         }
     }
@@ -73,7 +76,8 @@ impl Queue for EmbeddedQueue {
         self.resolve();
         let max = self.link.driver().batch_size(max).clamp(1, max.max(1));
         let waker = cx.waker().clone();
-        let (position, severed) = (self.position, self.link.is_severed());
+        let (mut position, severed) = (self.position, self.link.is_severed());
+        let first = self.first.filter(|first| position == Some(*first));
         let found = self.shared.with(|core| {
             self.check_topic(core)?;
             let topic = Resource::Topic(self.place.topic.clone());
@@ -81,6 +85,9 @@ impl Queue for EmbeddedQueue {
             let log = core.topics.log_mut(&self.place)?;
             // Under the lock nothing can come between the waker and the look.
             let old = log.waiters.store(self.waiter, waker);
+            if first.is_some() {
+                position = position.max(Some(log.start));
+            }
             let found = match position {
                 Some(position) if !severed => Some(log.read(position, max, self.isolation)),
                 _ => None,
@@ -117,6 +124,7 @@ impl Queue for EmbeddedQueue {
     fn seek(&mut self, to: SeekTo) {
         self.position = None;
         self.sought = Some(to);
+        self.first = None;
         self.resolve();
     }
 

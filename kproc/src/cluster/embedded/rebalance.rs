@@ -161,6 +161,7 @@ impl Core {
                 over,
                 position: None,
                 sought: None,
+                first: None,
             });
             assignments.push(Assignment {
                 partition,

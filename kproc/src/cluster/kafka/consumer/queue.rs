@@ -45,6 +45,8 @@ pub(super) struct KafkaQueue {
     end: Arc<End>,
     seek: Arc<Mutex<Seek>>,
     isolation: Isolation,
+    /// The last seek was to wherever the partition begins.
+    earliest: bool,
     position: Option<Offset>,
     /// Came behind the records that were shown last.
     error: Option<ClusterError>,
@@ -57,8 +59,8 @@ struct Seek {
     number: u64,
     /// Where it has gone to. `None`: it is on its way.
     outcome: Option<std::result::Result<Offset, NativeError>>,
-    /// librdkafka has stopped fetching, after an error.
-    stopped: bool,
+    /// librdkafka has stopped fetching, after this error.
+    stopped: Option<NativeError>,
 }
 
 impl KafkaQueue {
@@ -81,6 +83,7 @@ impl KafkaQueue {
             end,
             seek: Arc::default(),
             isolation,
+            earliest: false,
             position: None,
             error: None,
         }
@@ -112,6 +115,13 @@ impl KafkaQueue {
         }
     }
 
+    /// Whether the partition was to be read from where it begins, and nothing of it was read yet.
+    fn is_at_start(&self) -> bool {
+        let seek = lock(&self.seek);
+        let start = seek.outcome.as_ref().and_then(|outcome| outcome.as_ref().ok());
+        self.earliest && start.is_some_and(|start| self.position == Some(*start))
+    }
+
     /// The next records.
     fn take(&mut self, cx: &mut Context<'_>, max: usize) -> Poll<Result<Batch>> {
         // The waker first, then the look.
@@ -133,6 +143,12 @@ impl KafkaQueue {
                 return Poll::Ready(Ok(found.batch));
             }
             match error {
+                // Its first records were deleted between the question where they are and the first fetch.
+                Some(error) if error.kind == ClusterErrorKind::OffsetOutOfRange && self.is_at_start() => {
+                    tracing::warn!(place = %self.place, "records were deleted before they could be read; reading begins behind them");
+                    self.seek(SeekTo::Earliest);
+                    return Poll::Pending;
+                }
                 Some(error) => return Poll::Ready(Err(error)),
                 None if found.any => {}
                 None => {
@@ -154,7 +170,7 @@ impl KafkaQueue {
                 None
             }
             ClusterErrorKind::OffsetOutOfRange => {
-                lock(&self.seek).stopped = true;
+                lock(&self.seek).stopped = Some(error.clone());
                 Some(out_of_range(&self.place, self.position, error))
             }
             _ => {
@@ -185,6 +201,7 @@ impl Queue for KafkaQueue {
             SeekTo::At(offset) => Some(offset),
             SeekTo::Earliest | SeekTo::Latest => None,
         };
+        self.earliest = to == SeekTo::Earliest;
         self.error = None;
         let number = {
             let mut seek = lock(&self.seek);
@@ -280,11 +297,10 @@ impl SeekJob {
         // meanwhile, half a second later again.
         let target = offset.get() as i64;
         let list = PartitionList::of([(&self.place, target)]).map_err(invalid)?;
-        if std::mem::take(&mut lock(&self.seek).stopped) {
-            // The classic protocol cannot. That must not look like a seek that comes too early.
-            client
-                .reassign(&list)
-                .map_err(|error| NativeError::with(Code::RD_KAFKA_RESP_ERR__FAIL, error.to_string()))?;
+        let stopped = lock(&self.seek).stopped.take();
+        if let Some(error) = stopped {
+            // The classic protocol cannot: it stays as it was.
+            client.reassign(&list).map_err(|_| error)?;
         } else {
             client.seek(&list, SEEK_TIMEOUT)?;
             client.resume(&list);
