@@ -12,6 +12,7 @@ mod broker;
 mod diary;
 mod heartbeats;
 mod kit;
+#[cfg(all(target_os = "linux", target_env = "gnu"))]
 mod leaks;
 mod life;
 mod liveness;
