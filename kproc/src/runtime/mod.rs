@@ -43,7 +43,6 @@ mod plan;
 mod pulse;
 mod ready;
 mod restore;
-mod restore_progress;
 mod restorer;
 mod running;
 mod sabotage;

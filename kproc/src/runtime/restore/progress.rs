@@ -2,7 +2,10 @@
 
 use std::time::Duration;
 
-use super::{restore::Restore, slot::Tenure, status::TaskPhase};
+use super::{
+    super::{slot::Tenure, status::TaskPhase},
+    Restore,
+};
 
 /// How much time passes between two lines about a restore. One that takes less says nothing.
 const INTERVAL: Duration = Duration::from_secs(5);

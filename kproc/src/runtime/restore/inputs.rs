@@ -1,0 +1,192 @@
+//! Where the processing of a task's inputs goes on, and what is refused because nothing tells where.
+
+use kproc_store::CommitPoint;
+
+use super::{
+    super::{
+        committed,
+        error::{BEGIN_ANEW, RunError},
+        origin::{Found, of_the_old_one},
+        patience::retried,
+        sabotage::Sabotage,
+        slot::{Changelog, Input, Slot},
+    },
+    Restore,
+};
+use crate::{
+    cluster::{ClusterErrorKind, CommittedOffset, Isolation, OffsetCommit, SeekTo, Watermarks},
+    engine::stream_time,
+    processor::Start,
+    record::{Offset, Partition, TopicPartition},
+};
+
+impl Restore {
+    /// Sets the inputs to where their processing goes on. `moved`: the changelogs had something that the
+    /// environments did not have.
+    pub(super) async fn seek(&self, slot: &mut Slot, topics: &Found, moved: bool) -> Result<(), RunError> {
+        let saved = self.saved(slot)?;
+        let task = slot.tenure.task;
+        let mut first = Vec::new();
+        // Whether processing has begun at some time, as far as offsets tell.
+        let begun =
+            slot.inputs.iter().any(|input| input.committed.is_some()) || saved.iter().any(Option::is_some);
+        let (stateful, restored) = restored(slot);
+        for (number, (input, saved)) in slot.inputs.iter_mut().zip(saved).enumerate() {
+            if let Some(committed) = &input.committed {
+                if let (Some(then), Some(now)) = (committed::origin(&committed.metadata), input.origin) {
+                    if !then.is_same(now) {
+                        return Err(of_the_old_one(&input.partition, "the committed offset"));
+                    }
+                    // It goes on telling how many partitions there were when the group began with it.
+                    input.origin = Some(then);
+                }
+                if slot.falls == 0 || !self.plan.has(Sabotage::NoRewind) {
+                    input.queue.seek(SeekTo::At(committed.next));
+                }
+                continue;
+            }
+            // Nothing was committed, or it is no longer known. The state may know better.
+            if let Some(saved) = saved {
+                if self.is_of_another(&slot.kept, task, topics.get(&input.partition.topic))? {
+                    return Err(of_the_old_one(&input.partition, "the state"));
+                }
+                let next = saved.next;
+                if moved {
+                    return Err(RunError::Cluster {
+                        what: format!("task {task}, input {}", input.partition),
+                        reason: format!(
+                            "the group has no committed offset any more, and the state is not that of the last commit \
+                             (offset {next}): processing would begin anew and count twice. Set the group's offset, or \
+                             {BEGIN_ANEW}"
+                        ),
+                    });
+                }
+                tracing::warn!(
+                    input = %input.partition, offset = %next,
+                    "the group's committed offset is gone (its retention?); the one saved with the state is used"
+                );
+                input.queue.seek(SeekTo::At(next));
+                input.committed = Some(saved);
+                continue;
+            }
+            if restored && !begun {
+                return Err(RunError::Cluster {
+                    what: format!("task {task}, input {}", input.partition),
+                    reason: format!(
+                        "its changelogs have state, but the group has no committed offset any more, and no local state \
+                         tells where processing was: from the start, it would count twice. Set the group's offset (with \
+                         `kafka-consumer-groups --reset-offsets`), or {BEGIN_ANEW}"
+                    ),
+                });
+            }
+            let mut start = self.plan.topology.groups[task.group].starts[number];
+            if start == Start::Latest && self.has_grown(input).await? {
+                // Nothing of it is older than the group.
+                start = Start::Earliest;
+            }
+            if start == Start::Earliest && !stateful {
+                input.queue.seek(SeekTo::Earliest);
+                continue;
+            }
+            // Resolved and committed now. Else what comes until the first commit would be missed by a restart; and
+            // state without a committed offset could not be told from state whose offset is lost.
+            let partition = input.partition.clone();
+            let ends = self
+                .ends(&partition)
+                .await
+                .map_err(|error| RunError::cluster(format!("cannot find the ends of {partition}"), &error))?;
+            let next = match start {
+                Start::Earliest => {
+                    input.queue.seek(SeekTo::Earliest);
+                    ends.earliest
+                }
+                Start::Latest => {
+                    input.queue.seek(SeekTo::At(ends.stable));
+                    ends.stable
+                }
+            };
+            let marks = committed::marks(&self.plan.topology, task.group);
+            first.push(OffsetCommit {
+                partition,
+                ownership: input.ownership,
+                next,
+                metadata: committed::encode("", input.origin, &marks),
+            });
+        }
+        if first.is_empty() {
+            return Ok(());
+        }
+        match retried(&*self.clock, self.plan.settings.patience, || {
+            self.group.commit(first.clone())
+        })
+        .await
+        {
+            // Lost already: the order that says so is under way.
+            Err(error) if error.kind != ClusterErrorKind::OwnershipLost => Err(RunError::cluster(
+                format!("task {task}: cannot commit the first position"),
+                &error,
+            )),
+            _ => Ok(()),
+        }
+    }
+
+    /// Whether the group has read the input's topic before it had this partition.
+    async fn has_grown(&self, input: &Input) -> Result<bool, RunError> {
+        let Some(now) = input.origin else { return Ok(false) };
+        let all = (0..now.partitions)
+            .map(|number| TopicPartition::new(input.partition.topic.clone(), Partition::new(number)));
+        let all: Vec<_> = all.collect();
+        let committed = retried(&*self.clock, self.plan.settings.patience, || {
+            self.group.committed(all.clone())
+        });
+        let committed = committed
+            .await
+            .map_err(|error| RunError::cluster("cannot read the committed offsets", &error))?;
+        let mut origins = committed
+            .iter()
+            .flatten()
+            .filter_map(|one| committed::origin(&one.metadata));
+        Ok(origins.any(|then| then.is_same(now) && !then.had(input.partition.partition)))
+    }
+
+    /// What was committed last, as the environments have it.
+    fn saved(&self, slot: &Slot) -> Result<Vec<Option<CommittedOffset>>, RunError> {
+        let mut saved: Vec<Option<CommittedOffset>> = vec![None; slot.inputs.len()];
+        for kept in &slot.kept {
+            let last: CommitPoint = kept
+                .environment
+                .last_commit()
+                .map_err(|error| self.state(slot.tenure.task, kept.processor, error.to_string()))?;
+            for position in last.inputs {
+                let mut inputs = slot.inputs.iter();
+                let Some(input) = inputs.position(|input| *input.partition.topic == *position.topic) else {
+                    continue;
+                };
+                let one = CommittedOffset {
+                    next: position.next,
+                    metadata: stream_time::encode(last.stream_time),
+                };
+                // Several processors: they commit together; a crash may have come between.
+                let earlier = saved[input].take().filter(|other| other.next < one.next);
+                saved[input] = Some(earlier.unwrap_or(one));
+            }
+        }
+        Ok(saved)
+    }
+
+    async fn ends(&self, partition: &TopicPartition) -> crate::cluster::Result<Watermarks> {
+        retried(&*self.clock, self.plan.settings.patience, || async {
+            let mut reader = self.cluster.reader(Isolation::ReadCommitted)?;
+            reader.watermarks(partition.clone()).await
+        })
+        .await
+    }
+}
+
+/// Whether the task has changelogs, and whether anything is in them.
+fn restored(slot: &Slot) -> (bool, bool) {
+    let mut changelogs = slot.kept.iter().flat_map(|kept| &kept.changelogs).peekable();
+    let stateful = changelogs.peek().is_some();
+    let written = |changelog: &Changelog| changelog.next.is_some_and(|next| next > Offset::ZERO);
+    (stateful, changelogs.any(written))
+}

@@ -1,0 +1,172 @@
+//! Brings a task's state to its last commit: environments opened, changelogs read to their ends, inputs at the
+//! committed positions.
+//!
+//! The committed offset is read first, then the end of the changelog: whatever was committed with the offset is
+//! then below that end.
+//!
+//! Here is the order of these steps; what each of them does is in a module of its own.
+
+mod changelog;
+mod inputs;
+mod progress;
+mod topics;
+
+use std::{path::PathBuf, sync::Arc};
+
+use kproc_store::{Condition, Environment, Opened};
+
+use self::{changelog::Changelogs, progress::Progress};
+use super::{
+    error::RunError,
+    origin::{self, Asker},
+    patience::retried,
+    plan::Plan,
+    sabotage::Sabotage,
+    slot::{Changelog, Kept, Slot},
+    status::{Board, TaskPhase},
+};
+use crate::{
+    TaskId,
+    clock::Clock,
+    cluster::{Cluster, Group},
+    record::TopicPartition,
+};
+
+/// What restoring takes.
+pub(super) struct Restore {
+    pub(super) plan: Arc<Plan>,
+    pub(super) cluster: Arc<dyn Cluster>,
+    pub(super) group: Arc<dyn Group>,
+    pub(super) clock: Arc<dyn Clock>,
+    pub(super) board: Arc<Board>,
+    pub(super) asker: Arc<Asker>,
+}
+
+impl Restore {
+    /// Brings `slot` to its last commit. May be dropped at any point and begun again: what was restored stays.
+    pub(super) async fn run(&self, slot: &mut Slot) -> Result<(), RunError> {
+        let tenure = slot.tenure;
+        self.board
+            .task(tenure, TaskPhase::Restoring { done: 0, total: 0 });
+
+        self.read_committed(slot).await?;
+        if slot.kept.is_empty() {
+            slot.kept = self.open(tenure.task)?;
+        }
+        let topics = self.identify(slot).await?;
+        let mut moved = false;
+        let mut progress = Progress::new(self, tenure);
+        for kept in &mut slot.kept {
+            let Kept {
+                processor,
+                environment,
+                changelogs,
+            } = kept;
+            for changelog in changelogs {
+                let mut one = Changelogs {
+                    restore: self,
+                    task: tenure.task,
+                    processor: *processor,
+                    environment,
+                };
+                moved |= one.restore(changelog, &mut progress).await?;
+            }
+        }
+        progress.end();
+        if progress.done() >= self.plan.settings.reopen_after {
+            slot.close_environments();
+            slot.kept = self.open(tenure.task)?;
+        }
+        self.seek(slot, &topics, moved).await?;
+        for kept in &slot.kept {
+            let own = kept.changelogs.iter().map(|changelog| &changelog.partition.topic);
+            let inputs = slot.inputs.iter().map(|input| &input.partition.topic);
+            let topics = own.chain(inputs).filter_map(|topic| topics.get(topic));
+            origin::note(&kept.environment, topics)
+                .map_err(|error| self.state(tenure.task, kept.processor, error.to_string()))?;
+        }
+        Ok(())
+    }
+
+    /// Asks for the committed offsets.
+    async fn read_committed(&self, slot: &mut Slot) -> Result<(), RunError> {
+        let partitions: Vec<TopicPartition> =
+            slot.inputs.iter().map(|input| input.partition.clone()).collect();
+        let patience = self.plan.settings.patience;
+        let committed = retried(&*self.clock, patience, || {
+            self.group.committed(partitions.clone())
+        });
+        let committed = committed.await.map_err(|error| {
+            let what = format!("task {}: cannot read the committed offsets", slot.tenure.task);
+            RunError::cluster(what, &error)
+        })?;
+        if slot.falls == 0 || !self.plan.has(Sabotage::UnknownTakenForAborted) {
+            for (input, committed) in slot.inputs.iter_mut().zip(committed) {
+                input.committed = committed;
+            }
+        }
+        Ok(())
+    }
+
+    /// Opens the environments of a task.
+    fn open(&self, task: TaskId) -> Result<Vec<Kept>, RunError> {
+        let topology = &self.plan.topology;
+        let mut all = Vec::new();
+        for &processor in &topology.groups[task.group].processors {
+            let spec = &topology.processors[processor];
+            if spec.stores.is_empty() {
+                continue;
+            }
+            let directory = self.directory(processor, task);
+            let stores: Vec<_> = spec.stores.iter().map(|(store, _)| store.clone()).collect();
+            let failed = |reason: String| self.state(task, processor, reason);
+            let opened = Environment::open(&directory, &stores, &self.plan.settings.store, self.clock.wall());
+            let Opened {
+                environment,
+                condition,
+            } = opened.map_err(|error| failed(error.to_string()))?;
+            if let Condition::Rebuild { reason, set_aside } = condition {
+                tracing::warn!(
+                    %task, processor = %spec.name, %reason, ?set_aside,
+                    "state is rebuilt from its changelogs"
+                );
+            }
+            let mut changelogs = Vec::new();
+            for (store, (_, options)) in spec.stores.iter().enumerate() {
+                if options.changelog {
+                    let next = environment
+                        .position(store)
+                        .map_err(|error| failed(error.to_string()))?;
+                    let partition = TopicPartition::new(topology.changelog(processor, store), task.partition);
+                    changelogs.push(Changelog {
+                        store,
+                        partition,
+                        next,
+                    });
+                }
+            }
+            all.push(Kept {
+                processor,
+                environment,
+                changelogs,
+            });
+        }
+        Ok(all)
+    }
+
+    fn directory(&self, processor: usize, task: TaskId) -> PathBuf {
+        let mut directory = self.plan.directory();
+        directory.push(&*self.plan.topology.processors[processor].name);
+        directory.push(task.partition.to_string());
+        directory
+    }
+
+    fn state(&self, task: TaskId, processor: usize, reason: String) -> RunError {
+        let processor = self.plan.topology.processors[processor].name.to_string();
+        RunError::State {
+            task: task.to_string(),
+            processor,
+            reason,
+        }
+    }
+}
