@@ -18,7 +18,7 @@ struct Totals {
     totals: Table<String, i64>,
 }
 
-#[processor]
+#[processor(sends(TOTALS))]
 impl Totals {
     #[on_message(WORDS)]
     fn add(&mut self, word: &str, n: i64) -> Result<()> {

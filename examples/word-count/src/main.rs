@@ -43,7 +43,7 @@ struct Count {
     counts: Table<String, u64>,
 }
 
-#[processor]
+#[processor(sends(COUNTS))]
 impl Count {
     #[on_message(WORDS)]
     fn count(&mut self, ctx: &mut Context<'_>, word: &str) -> Result<()> {

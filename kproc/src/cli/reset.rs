@@ -50,8 +50,8 @@ pub(crate) fn reset(app: &App, settings: &Settings, args: &ResetArgs) -> Result<
         tracing::info!("{}", text.trim_end());
         work.do_it(&topology, cluster, clock).await?;
         tracing::info!(
-            "done. What the application has written to its outputs stays. State on other machines is not used any more; \
-             remove the state directories there"
+            "done. What the application has written to its outputs stays. If other machines have state of before, remove \
+             their state directories, too: an instance that finds it there does not start"
         );
         Ok(())
     })

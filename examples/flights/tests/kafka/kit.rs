@@ -90,8 +90,33 @@ impl Kafka {
                 let ended = program.0.try_wait().unwrap();
                 assert!(ended.is_none(), "a program ended: {ended:?}");
             }
-            assert!(self.clock.now() < patience, "after a long time: {lag:?}");
+            if self.clock.now() >= patience {
+                self.show_group();
+                panic!("after a long time: {lag:?}");
+            }
             self.pause(Duration::from_millis(100)).await;
+        }
+    }
+
+    /// Shows who has which partitions, as Kafka's own tool says: a first step to find out why nothing goes on.
+    fn show_group(&self) {
+        for what in [&["--state"][..], &["--members", "--verbose"], &["--offsets"]] {
+            let classpath = broker::tools().unwrap().join("target/libs/*");
+            let shown = Command::new("java")
+                .args(["-XX:TieredStopAtLevel=1", "-cp"])
+                .arg(classpath)
+                .arg("org.apache.kafka.tools.consumer.group.ConsumerGroupCommand")
+                .args([
+                    "--bootstrap-server",
+                    self.brokers,
+                    "--group",
+                    "flights",
+                    "--describe",
+                ])
+                .args(what)
+                .output()
+                .unwrap();
+            println!("{}", String::from_utf8_lossy(&shown.stdout));
         }
     }
 
