@@ -416,8 +416,11 @@ impl Owner {
                 let token = Token::new(token);
                 for tenure in self.tasks.taken(&partitions) {
                     self.supervisor.board.ends(tenure, token.deadline);
-                    // A restorer that has ended has let everything go already.
-                    let _ = self.restorer.send(RestorerOrder::Revoke(tenure, token.clone()));
+                    let order = RestorerOrder::Revoke(tenure, token.clone());
+                    if self.restorer.send(order).is_err() {
+                        // It has ended, and the workers do: what they have is released when they have committed it.
+                        self.order_all(|| WorkerOrder::Revoke(tenure, token.clone()));
+                    }
                 }
             }
             Event::Lost(partitions) => {

@@ -184,9 +184,15 @@ impl Restorer {
         // What workers have handed back, and the orders that follow it. From here on they put it away themselves.
         self.orders.close();
         while let Some(order) = self.orders.recv().await {
-            if let RestorerOrder::Open { slot, .. } = order {
-                self.restore.board.gone(slot.tenure);
-                slot.close();
+            match order {
+                RestorerOrder::Open { slot, .. } => {
+                    self.restore.board.gone(slot.tenure);
+                    slot.close();
+                }
+                // The worker is committing the task, and must not lose its partition before: it keeps the order until it
+                // has ended.
+                RestorerOrder::Revoke(..) => self.obey(order),
+                RestorerOrder::Lost(_) | RestorerOrder::Stop(_) => {}
             }
         }
     }
