@@ -6,7 +6,7 @@ use super::failure::Failure;
 use crate::{
     app::App,
     clock::{Clock, SystemClock},
-    cluster::Cluster,
+    cluster::{Cluster, ClusterError},
     config::Settings,
 };
 
@@ -32,4 +32,39 @@ pub(crate) fn on<T>(
         .build();
     let executor = executor.map_err(|error| Failure::run(format!("cannot start: {error}")))?;
     executor.block_on(body(&*cluster, &*clock))
+}
+
+/// An error that was left after all patience. If the cluster has not answered, which addresses were asked is what people
+/// look for first.
+pub(crate) fn why(error: &ClusterError, settings: &Settings) -> String {
+    if error.kind.is_transient() && !settings.brokers.is_empty() {
+        let brokers = settings.brokers.join(",");
+        format!(
+            "{error}. Asked for {} s: look whether Kafka runs, and can be reached, at `{brokers}` (`--brokers`)",
+            PATIENCE.as_secs()
+        )
+    } else {
+        error.to_string()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::cluster::ClusterErrorKind;
+
+    #[test]
+    fn no_answer_names_the_brokers_and_others_do_not() {
+        let settings = Settings {
+            brokers: vec!["here:9092".into(), "there:9092".into()],
+            ..Settings::default()
+        };
+        let silent = ClusterError::new(ClusterErrorKind::Retriable, "describing topics: timed out");
+        let text = why(&silent, &settings);
+        assert!(
+            text.starts_with("describing topics: timed out. ") && text.contains("`here:9092,there:9092`")
+        );
+        let refused = ClusterError::new(ClusterErrorKind::Unauthorized, "not allowed");
+        assert_eq!(why(&refused, &settings), "not allowed");
+    }
 }

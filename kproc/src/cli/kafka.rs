@@ -1,17 +1,30 @@
 //! `run --brokers`: on Kafka, until somebody stops it.
 
-use std::pin::pin;
+use std::{path::Path, pin::pin};
 
 use tokio::select;
 
 use super::{failure::Failure, restores, signal::Interrupted};
-use crate::{app::App, config::Settings};
+use crate::{
+    app::{App, DEFAULT_STATE_DIR},
+    config::Settings,
+};
 
 /// Runs until a signal, which stops in good order, or a failure.
 pub(crate) fn run(mut app: App, settings: &Settings, quiet: bool) -> Result<(), Failure> {
     let interrupted = Interrupted::watch();
     let mut interrupted =
         interrupted.map_err(|error| Failure::run(format!("cannot watch signals: {error}")))?;
+    tracing::info!(
+        "`{}` runs on Kafka at {}; its state is in {}",
+        app.id,
+        settings.brokers.join(","),
+        settings
+            .state_dir
+            .as_deref()
+            .unwrap_or(Path::new(DEFAULT_STATE_DIR))
+            .display()
+    );
     app.settings = settings.clone();
     let running = app.start().map_err(Failure::usage)?;
     let executor = tokio::runtime::Builder::new_current_thread()

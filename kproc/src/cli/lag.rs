@@ -28,8 +28,10 @@ pub(crate) fn show(app: &App, settings: &Settings, json: bool, output: &mut Outp
     names::warn_of_unknown(app, settings, &topology);
     let lag = cluster::on(app, settings, async |cluster, clock| {
         let lag = retried(clock, cluster::PATIENCE, || Lag::of(&topology, cluster));
-        lag.await
-            .map_err(|error| Failure::run(format!("cannot find out how far `{}` is: {error}", topology.app)))
+        lag.await.map_err(|error| {
+            let why = cluster::why(&error, settings);
+            Failure::run(format!("cannot find out how far `{}` is: {why}", topology.app))
+        })
     })?;
     if json {
         return lag

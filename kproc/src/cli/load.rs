@@ -13,7 +13,6 @@ use crate::{
     config::Settings,
     record::{Partition, TopicPartition},
     runtime::retried,
-    topology::Topology,
 };
 
 /// Writes, and says what was written.
@@ -25,11 +24,21 @@ pub(crate) fn load(mut app: App, settings: &Settings, args: &FeedArgs, quiet: bo
             "this program has no data of its own: name the files to be written, with `--feed TOPIC=FILE`",
         ));
     };
+    // The demonstration's data may go to any topic.
+    let names = topology.declared_topics().into_keys();
+    let fed: Vec<_> = names
+        .filter(|name| args.files.is_empty() || args.files.iter().any(|(topic, _)| **topic == **name))
+        .map(|name| topology.bound(&name))
+        .collect();
     let mut interrupted =
         Interrupted::watch().map_err(|error| Failure::run(format!("cannot watch signals: {error}")))?;
     cluster::on(&app, settings, async |cluster, clock| {
-        let there = retried(clock, cluster::PATIENCE, || filled(cluster, &topology)).await;
-        for topic in there.map_err(|error| Failure::run(format!("cannot look at the topics: {error}")))? {
+        let there = retried(clock, cluster::PATIENCE, || filled(cluster, &fed)).await;
+        let there = there.map_err(|error| {
+            let why = cluster::why(&error, settings);
+            Failure::run(format!("cannot look at the topics: {why}"))
+        })?;
+        for topic in there {
             tracing::info!("topic `{topic}` has records already; what is loaded comes after them");
         }
         let (mut progress, begin) = (Progress::new("loading", quiet), clock.now());
@@ -47,16 +56,17 @@ pub(crate) fn load(mut app: App, settings: &Settings, args: &FeedArgs, quiet: bo
     })
 }
 
-/// Declared topics that are not empty: loading twice is soon done, and not soon undone.
-async fn filled(cluster: &dyn Cluster, topology: &Topology) -> verbs::Result<Vec<Arc<str>>> {
-    let names = topology
-        .declared_topics()
-        .into_keys()
-        .map(|name| topology.bound(&name))
-        .collect();
+/// Those of these topics that are not empty: loading twice is soon done, and not soon undone.
+async fn filled(cluster: &dyn Cluster, topics: &[Arc<str>]) -> verbs::Result<Vec<Arc<str>>> {
     let mut reader = cluster.reader(Isolation::ReadUncommitted)?;
     let mut filled = Vec::new();
-    for topic in cluster.admin()?.describe(names).await?.into_iter().flatten() {
+    for topic in cluster
+        .admin()?
+        .describe(topics.to_vec())
+        .await?
+        .into_iter()
+        .flatten()
+    {
         for number in 0..topic.partitions {
             let place = TopicPartition::new(topic.name.clone(), Partition::new(number));
             let ends = reader.watermarks(place).await?;

@@ -40,7 +40,7 @@ pub(crate) fn reset(app: &App, settings: &Settings, args: &ResetArgs) -> Result<
         .unwrap_or(Path::new(DEFAULT_STATE_DIR))
         .join(&*topology.app);
     cluster::on(app, settings, async |cluster, clock| {
-        let work = Work::find(&topology, cluster, clock, args, state_dir).await?;
+        let work = Work::find(&topology, cluster, clock, settings, args, state_dir).await?;
         let text = work.text(&topology);
         if !args.yes {
             return Err(Failure::usage(format!(
@@ -106,10 +106,14 @@ impl Work {
         topology: &Topology,
         cluster: &dyn Cluster,
         clock: &dyn Clock,
+        settings: &Settings,
         args: &ResetArgs,
         state_dir: PathBuf,
     ) -> Result<Self, Failure> {
-        let failed = |error| Failure::run(format!("cannot look at what is to be reset: {error}"));
+        let failed = |error| {
+            let why = cluster::why(&error, settings);
+            Failure::run(format!("cannot look at what is to be reset: {why}"))
+        };
         let group = &topology.app;
         let members = retried(clock, cluster::PATIENCE, || async {
             cluster.admin()?.group_members(group.to_string()).await

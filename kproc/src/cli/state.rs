@@ -262,10 +262,11 @@ impl State<'_> {
         )
     }
 
-    /// The names in the application's directory. None at all is an error: it is the wrong directory, or the
-    /// application has never run.
+    /// The directories in the application's directory. None at all is an error: it is the wrong directory, or the
+    /// application has never run. Files there are not of processors.
     fn processors(&self) -> Result<BTreeSet<String>, Failure> {
-        let names = names_in(&self.directory)?;
+        let mut names = names_in(&self.directory)?;
+        names.retain(|name| self.directory.join(name).is_dir());
         if names.is_empty() {
             let directory = self.directory.display();
             return Err(Failure::usage(format!(

@@ -60,6 +60,8 @@ pub(crate) async fn create_describe_delete(world: &World) {
     );
     assert_eq!(outcomes[1], Ok(()));
 
+    // Nothing to be deleted is no mistake.
+    assert_eq!(world.within(admin.delete(vec![])).await.unwrap(), []);
     let outcomes = world
         .within(admin.delete(vec![none, here.clone(), other.name.clone()]))
         .await

@@ -42,6 +42,9 @@ fn state_can_be_looked_into() {
     let dump_state = format!("counts={}", dump.display());
     let args = [
         "--embedded",
+        // Keeps a file of its own among the directories of processors.
+        "--processing",
+        "exactly_once",
         "--partitions",
         "2",
         "--state-dir",

@@ -1,6 +1,6 @@
 //! Administration.
 
-use std::{sync::Arc, time::Duration};
+use std::{future::ready, sync::Arc, time::Duration};
 
 use super::{
     answer::answer,
@@ -242,6 +242,10 @@ impl Admin for KafkaAdmin {
     }
 
     fn delete(&mut self, topics: Vec<Arc<str>>) -> BoxFuture<'_, Result<Vec<Result<()>>>> {
+        if topics.is_empty() {
+            // librdkafka would refuse to delete nothing.
+            return Box::pin(ready(Ok(Vec::new())));
+        }
         let call = delete_topics(&self.client, &topics);
         Box::pin(async move {
             let answer = call?.await.map_err(|error| failed("deleting topics", &error))?;
