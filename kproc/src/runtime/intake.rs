@@ -15,7 +15,7 @@ use super::{
 };
 use crate::{
     TopicPartition,
-    cluster::{ClusterError, ClusterErrorKind, Isolation},
+    cluster::{ClusterError, ClusterErrorKind, Isolation, Watermarks},
     record::Offset,
 };
 
@@ -111,39 +111,51 @@ impl Worker {
     /// Stops the instance for inputs that cannot be read, and says why.
     pub(super) async fn tell_unreadable(&mut self) {
         for unreadable in std::mem::take(&mut self.unreadable) {
-            let lowest = match unreadable.error.kind {
-                ClusterErrorKind::OffsetOutOfRange => self.lowest(unreadable.partition.clone()).await,
+            let ends = match unreadable.error.kind {
+                ClusterErrorKind::OffsetOutOfRange => self.ends(unreadable.partition.clone()).await,
                 _ => None,
             };
-            let error = unreadable.explain(&self.plan.topology.app, lowest);
+            let error = unreadable.explain(&self.plan.topology.app, ends);
             self.supervisor.fail(error);
         }
     }
 
-    /// The first offset that a partition has, if the cluster says so soon.
-    async fn lowest(&self, partition: TopicPartition) -> Option<Offset> {
+    /// Where a partition begins and ends, if the cluster says so soon.
+    async fn ends(&self, partition: TopicPartition) -> Option<Watermarks> {
         let mut reader = self.cluster.reader(Isolation::ReadCommitted).ok()?;
         let enough = self.clock.now() + ANSWER;
         tokio::select! { biased;
-            ends = reader.watermarks(partition) => ends.ok().map(|ends| ends.earliest),
+            ends = reader.watermarks(partition) => ends.ok(),
             () = self.clock.sleep_until(enough) => None,
         }
     }
 }
 
 impl Unreadable {
-    fn explain(self, group: &str, lowest: Option<Offset>) -> RunError {
+    fn explain(self, group: &str, ends: Option<Watermarks>) -> RunError {
         let Self {
             partition,
             position,
             error,
         } = self;
         let place = position.map_or_else(|| "its start".to_owned(), |offset| format!("offset {offset}"));
-        let reason = match error.kind {
-            ClusterErrorKind::OffsetOutOfRange => {
-                let lowest = lowest.map_or_else(
+        let passed = ends
+            .map(|ends| ends.latest)
+            .filter(|end| position.is_some_and(|position| position > *end));
+        let reason = match (error.kind, passed) {
+            (ClusterErrorKind::OffsetOutOfRange, Some(end)) => {
+                format!(
+                    "it ends at offset {end}. The group `{group}` was set beyond the end, or the brokers have lost records \
+                     that it had processed, or the topic was made again. To go on with what is written from now on, set the \
+                     group's offset with all instances stopped (`kafka-consumer-groups --group {group} --reset-offsets \
+                     --topic {}:{} --to-latest --execute`), and start again; {error}",
+                    partition.topic, partition.partition
+                )
+            }
+            (ClusterErrorKind::OffsetOutOfRange, None) => {
+                let lowest = ends.map_or_else(
                     || "its records begin or end elsewhere".to_owned(),
-                    |lowest| format!("the first offset that it still has is {lowest}"),
+                    |ends| format!("the first offset that it still has is {}", ends.earliest),
                 );
                 format!(
                     "{lowest}. The records between were deleted (by the topic's retention?) before the group `{group}` had \
@@ -153,7 +165,7 @@ impl Unreadable {
                     partition.topic, partition.partition
                 )
             }
-            ClusterErrorKind::UnknownTopic => {
+            (ClusterErrorKind::UnknownTopic, _) => {
                 format!(
                     "{error}. The topic was deleted while the application ran, or has lost this partition"
                 )

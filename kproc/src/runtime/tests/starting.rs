@@ -188,6 +188,19 @@ fn c22_d07_an_offset_that_the_log_no_longer_has_is_an_error_and_no_jump() {
     assert_eq!(world.diary.offsets(0).len(), 10, "nothing was jumped to");
 }
 
+#[test]
+fn an_offset_that_was_set_beyond_the_end_is_told_as_such() {
+    let mut world = counted(1);
+    let place = TopicPartition::new("words", Partition::new(0));
+    let set = vec![(place, Some(Offset::new(50)))];
+    world.admin(async |admin| admin.set_group_offsets(APP.to_owned(), set.clone()).await);
+    let instance = world.start("a");
+    let text = world.wait(&instance).unwrap_err().to_string();
+    for part in ["words[0]", "offset 50", "ends at offset 10", "--to-latest"] {
+        assert!(text.contains(part), "{part}: {text}");
+    }
+}
+
 /// Notes what it reads, from now on.
 struct FromNow(Diary);
 
