@@ -27,6 +27,7 @@ const PARTITIONS: u32 = 2;
 static BROKER: TestBroker = TestBroker::new(&[]);
 static HANDOVER_BROKER: TestBroker = TestBroker::new(&[]);
 static EXACT_BROKER: TestBroker = TestBroker::new(&[]);
+static GONE_BROKER: TestBroker = TestBroker::new(&[]);
 
 /// A cluster to test with.
 struct Kafka {
@@ -163,6 +164,17 @@ impl Program {
         command
     }
 
+    /// What it has used of the processors so far, where the system tells that.
+    fn processor_time(&self) -> Option<Duration> {
+        /// A clock tick of Linux, as programs see it.
+        const TICK: Duration = Duration::from_millis(10);
+        let stat = std::fs::read_to_string(format!("/proc/{}/stat", self.0.id())).ok()?;
+        // The name may have spaces in it; user and system time are the 14th and the 15th.
+        let after_name = stat.rsplit_once(')')?.1.split_whitespace();
+        let ticks = after_name.skip(11).take(2).map(str::parse::<u32>);
+        Some(TICK * ticks.sum::<std::result::Result<u32, _>>().ok()?)
+    }
+
     /// Asks it to stop, as a service manager does, and waits for it.
     fn stop(mut self) -> ExitStatus {
         let asked = Command::new("kill").arg(self.0.id().to_string()).status();
@@ -274,6 +286,47 @@ fn g07_counts_are_exact_while_instances_come_and_go() {
             let exact: Vec<u64> = (1..=number).collect();
             assert_eq!(counts[word], exact, "{word}");
         }
+    });
+}
+
+/// Scenarios G03, G15: an outage costs no processor time and few lines of log, and a stop in it takes a moment, if there is
+/// nothing to commit.
+#[test]
+fn g03_a_program_without_brokers_is_quiet_and_stops_at_once() {
+    const OUTAGE: Duration = Duration::from_secs(3);
+    let Some(brokers) = GONE_BROKER.address() else {
+        return;
+    };
+    let executor = tokio::runtime::Builder::new_current_thread()
+        .enable_time()
+        .build();
+    executor.unwrap().block_on(async {
+        let kafka = Kafka::new(brokers);
+        kafka.make_topics().await;
+        let state = tempfile::tempdir().unwrap();
+        let log = state.path().join("log");
+        let mut command = Program::command(&kafka, state.path());
+        command.stderr(std::fs::File::create(&log).unwrap());
+        let mut program = Program(command.spawn().unwrap());
+        kafka.write(&["apple plum", "apple"]).await;
+        kafka.counted(&mut program, 3).await;
+        let pause = async |time| kafka.clock.sleep_until(kafka.clock.now() + time).await;
+        // The last commit.
+        pause(Duration::from_millis(500)).await;
+
+        GONE_BROKER.tell("kill");
+        let before = program.processor_time();
+        pause(OUTAGE).await;
+        let used = program.processor_time().zip(before);
+        if let Some((after, before)) = used {
+            assert!(after - before < OUTAGE / 4, "{:?}", after - before);
+        }
+        let asked = kafka.clock.now();
+        assert_eq!(program.stop().code(), Some(0));
+        let took = kafka.clock.now() - asked;
+        assert!(took < Duration::from_secs(1), "{took:?}");
+        let log = std::fs::read_to_string(log).unwrap();
+        assert!(log.lines().count() < 25, "{log}");
     });
 }
 
