@@ -15,7 +15,7 @@ use broker::TestBroker;
 use kproc::{
     Clock, Partition, SystemClock, TopicPartition,
     cluster::{
-        Cluster, ClusterErrorKind, Isolation, NewTopic, ProducerOptions, Result,
+        Cluster, ClusterErrorKind, Isolation, NewTopic, Producer, ProducerOptions, Result,
         kafka::{KafkaCluster, KafkaOptions},
     },
     outbox::{Outbox, RawRecord},
@@ -33,6 +33,8 @@ static GONE_BROKER: TestBroker = TestBroker::new(&[]);
 struct Kafka {
     brokers: &'static str,
     cluster: KafkaCluster,
+    /// One for all lines: making it takes longer than what is done with it.
+    producer: Box<dyn Producer>,
     clock: Arc<SystemClock>,
 }
 
@@ -40,9 +42,11 @@ impl Kafka {
     fn new(brokers: &'static str) -> Self {
         let clock = Arc::new(SystemClock::new());
         let options = KafkaOptions::new(vec![brokers.to_owned()], clock.clone());
+        let cluster = KafkaCluster::new(options).unwrap();
         Self {
             brokers,
-            cluster: KafkaCluster::new(options).unwrap(),
+            producer: cluster.producer(ProducerOptions::default()).unwrap(),
+            cluster,
             clock,
         }
     }
@@ -57,7 +61,7 @@ impl Kafka {
         assert_eq!(outcomes, [Ok(()), Ok(()), Ok(())]);
     }
 
-    async fn write(&self, lines: &[&str]) {
+    async fn write(&mut self, lines: &[&str]) {
         let mut outbox = Outbox::default();
         for line in lines {
             let record = RawRecord {
@@ -66,9 +70,8 @@ impl Kafka {
             };
             outbox.push_raw(&"lines".into(), &record);
         }
-        let mut producer = self.cluster.producer(ProducerOptions::default()).unwrap();
-        producer.send(&mut outbox).await.unwrap();
-        producer.flush().await.unwrap();
+        self.producer.send(&mut outbox).await.unwrap();
+        self.producer.flush().await.unwrap();
     }
 
     /// All counts that were written, in order for each word.
@@ -200,7 +203,7 @@ fn g08_counts_go_on_after_a_stop_and_without_the_directory() {
         .enable_time()
         .build();
     executor.unwrap().block_on(async {
-        let kafka = Kafka::new(brokers);
+        let mut kafka = Kafka::new(brokers);
         kafka.make_topics().await;
         let state = tempfile::tempdir().unwrap();
 
@@ -248,12 +251,12 @@ fn g07_counts_are_exact_while_instances_come_and_go() {
         .enable_time()
         .build();
     executor.unwrap().block_on(async {
-        let kafka = Kafka::new(brokers);
+        let mut kafka = Kafka::new(brokers);
         kafka.make_topics().await;
         let states = [(); 4].map(|()| tempfile::tempdir().unwrap());
         let mut written = 0;
         // Twenty batches of lines, some time apart.
-        let mut more = async |kafka: &Kafka| {
+        let mut more = async |kafka: &mut Kafka| {
             for _ in 0..20 {
                 kafka.write(&["apple plum pear", "apple fig"]).await;
                 written += 5;
@@ -266,16 +269,16 @@ fn g07_counts_are_exact_while_instances_come_and_go() {
         };
 
         let one = Program::start(&kafka, states[0].path());
-        more(&kafka).await;
+        more(&mut kafka).await;
         let two = Program::start(&kafka, states[1].path());
-        more(&kafka).await;
+        more(&mut kafka).await;
         assert!(one.stop().success());
-        more(&kafka).await;
+        more(&mut kafka).await;
         let three = Program::start(&kafka, states[2].path());
-        more(&kafka).await;
+        more(&mut kafka).await;
         assert!(two.stop().success());
         let mut four = Program::start(&kafka, states[3].path());
-        let written = more(&kafka).await;
+        let written = more(&mut kafka).await;
         kafka.counted(&mut four, written).await;
         assert!(three.stop().success());
         assert!(four.stop().success());
@@ -301,7 +304,7 @@ fn g03_a_program_without_brokers_is_quiet_and_stops_at_once() {
         .enable_time()
         .build();
     executor.unwrap().block_on(async {
-        let kafka = Kafka::new(brokers);
+        let mut kafka = Kafka::new(brokers);
         kafka.make_topics().await;
         let state = tempfile::tempdir().unwrap();
         let log = state.path().join("log");
@@ -310,7 +313,8 @@ fn g03_a_program_without_brokers_is_quiet_and_stops_at_once() {
         let mut program = Program(command.spawn().unwrap());
         kafka.write(&["apple plum", "apple"]).await;
         kafka.counted(&mut program, 3).await;
-        let pause = async |time| kafka.clock.sleep_until(kafka.clock.now() + time).await;
+        let clock = kafka.clock.clone();
+        let pause = async |time| clock.sleep_until(clock.now() + time).await;
         // The last commit.
         pause(Duration::from_millis(500)).await;
 
@@ -341,7 +345,7 @@ fn exactly_once_counts_are_exact_over_crashes() {
         .enable_time()
         .build();
     executor.unwrap().block_on(async {
-        let kafka = Kafka::new(brokers);
+        let mut kafka = Kafka::new(brokers);
         kafka.make_topics().await;
         let states = [(); 2].map(|()| tempfile::tempdir().unwrap());
         let mut written = 0;
