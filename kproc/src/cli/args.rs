@@ -30,6 +30,8 @@ pub(crate) enum Action {
     Lag {
         json: bool,
     },
+    /// Show what is needed, and what there is of it.
+    Topics,
     /// Make the changelogs that are missing.
     CreateTopics,
     Reset(ResetArgs),
@@ -39,7 +41,6 @@ pub(crate) enum Action {
 /// Something to be shown, without running anything.
 pub(crate) enum Show {
     Topology,
-    Topics,
     StateList,
     StateGet { store: String, key: String },
     StateScan { store: String, limit: Option<usize> },
@@ -96,7 +97,7 @@ impl App {
             .args(run_args());
         let topology = Command::new("topology").about("Show what reads, writes and keeps what");
         let topics = Command::new("topics")
-            .about("Show the topics that are needed, with partitions and settings")
+            .about("Show the topics that are needed, with partitions and settings; with --brokers, what there is of them and how to make the rest")
             .arg(
                 Arg::new("create")
                     .long("create")
@@ -337,6 +338,7 @@ pub(crate) fn parse(
             return Ok((Action::Load { feed, quiet }, matches.clone()));
         }
         "topics" if inner.get_flag("create") => return Ok((Action::CreateTopics, matches)),
+        "topics" => return Ok((Action::Topics, matches)),
         "lag" => {
             let json = inner.get_flag("json");
             return Ok((Action::Lag { json }, matches));
@@ -352,7 +354,6 @@ pub(crate) fn parse(
         |matches: &ArgMatches, name: &str| matches.get_one::<String>(name).cloned().unwrap_or_default();
     let show = match (name, inner.subcommand()) {
         ("topology", _) => Show::Topology,
-        ("topics", _) => Show::Topics,
         (_, Some(("get", get))) => Show::StateGet {
             store: text(get, "store"),
             key: text(get, "key"),

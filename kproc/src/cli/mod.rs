@@ -5,7 +5,6 @@
 
 mod args;
 mod cluster;
-mod create;
 mod describe;
 mod dump;
 mod embedded;
@@ -26,6 +25,7 @@ mod run;
 mod settings;
 mod signal;
 mod state;
+mod topics;
 
 use std::{ffi::OsString, io::Write, path::Path, process::ExitCode};
 
@@ -77,7 +77,7 @@ fn main(app: App, args: impl IntoIterator<Item = OsString>) -> Result<(), Failur
         Action::Load { feed, quiet } => load::load(app, &settings, &feed, quiet),
         Action::CreateTopics => {
             let mut output = Output::stdout();
-            create::create(&app, &settings, &mut output)?;
+            topics::create(&app, &settings, &mut output)?;
             output.finish()
         }
         Action::Reset(args) => reset::reset(&app, &settings, &args),
@@ -86,13 +86,18 @@ fn main(app: App, args: impl IntoIterator<Item = OsString>) -> Result<(), Failur
             lag::show(&app, &settings, json, &mut output)?;
             output.finish()
         }
+        Action::Topics => {
+            let mut output = Output::stdout();
+            topics::show(&app, &settings, &mut output)?;
+            output.finish()
+        }
         Action::Show(what) => show(&app, &settings, what),
     }
 }
 
 fn show(app: &App, settings: &Settings, what: Show) -> Result<(), Failure> {
     let topology = names::topology(app, settings)?;
-    if matches!(what, Show::Topology | Show::Topics) {
+    if matches!(what, Show::Topology) {
         names::warn_of_unknown(app, settings, &topology);
     }
     let state_dir = settings
@@ -103,7 +108,6 @@ fn show(app: &App, settings: &Settings, what: Show) -> Result<(), Failure> {
     let mut output = Output::stdout();
     match what {
         Show::Topology => output.write(describe::topology(&topology).as_bytes())?,
-        Show::Topics => output.write(describe::topics(&topology).as_bytes())?,
         Show::StateList => output.write(state.list()?.as_bytes())?,
         Show::StateGet { store, key } => state.get(StoreId::find(&topology, &store)?, &key, &mut output)?,
         Show::StateScan { store, limit } => {

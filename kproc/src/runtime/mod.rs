@@ -68,7 +68,7 @@ pub use error::{RunError, TaskFailure};
 pub use running::Running;
 pub use status::{RunState, Status, TaskPhase, TaskStatus};
 
-pub(crate) use check::make_changelogs;
+pub(crate) use check::{Found, TopicState, find as find_topics, make_changelogs};
 pub(crate) use lend::Lent;
 pub(crate) use patience::retried;
 pub(crate) use plan::{Plan, Settings, Transactions};

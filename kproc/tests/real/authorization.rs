@@ -191,9 +191,9 @@ fn h05_h08_h12_what_the_message_asks_for_is_enough() {
     });
 }
 
-/// Scenarios H06, H07, H09: a permission that is withdrawn ends the run with its name; nothing is skipped.
+/// Scenarios H06, H07: a permission that is withdrawn ends the run with its name; nothing is skipped.
 #[test]
-fn h06_h07_h09_what_is_withdrawn_is_named_and_nothing_is_skipped() {
+fn h06_h07_what_is_withdrawn_is_named_and_nothing_is_skipped() {
     let Some(mut guarded) = Guarded::user("withdrawn") else {
         return;
     };

@@ -49,8 +49,13 @@ pub(super) fn new_topic(name: Arc<str>, partitions: u32) -> NewTopic {
     NewTopic {
         name,
         partitions,
-        config: vec![("cleanup.policy".to_owned(), "compact".to_owned())],
+        config: config(),
     }
+}
+
+/// The settings that a changelog is made with.
+pub(super) fn config() -> Vec<(String, String)> {
+    vec![("cleanup.policy".to_owned(), "compact".to_owned())]
 }
 
 /// Checks those that are there; says which are to be made.

@@ -80,7 +80,9 @@ fn refused(facts: &Facts, topics: &[NewTopic], outcomes: Vec<Answer<()>>, faults
         match outcome {
             Err(error) if error.kind == ClusterErrorKind::TopicExists => {}
             Ok(()) => {}
-            Err(error) if error.kind == ClusterErrorKind::Unauthorized => forbidden.push(wanted(topic)),
+            Err(error) if error.kind == ClusterErrorKind::Unauthorized => {
+                forbidden.push(command(&topic.name, Some(topic.partitions), &topic.config));
+            }
             Err(error) => faults.add(format!("changelog `{}` cannot be made: {error}", topic.name)),
         }
     }
@@ -94,17 +96,15 @@ fn refused(facts: &Facts, topics: &[NewTopic], outcomes: Vec<Answer<()>>, faults
     }
 }
 
-/// A topic, as `kafka-topics.sh` makes it.
-fn wanted(topic: &NewTopic) -> String {
-    let settings: Vec<_> = topic
-        .config
+/// How `kafka-topics.sh` makes a topic. Without a number of partitions, that is left to whoever does it.
+pub(super) fn command(topic: &str, partitions: Option<u32>, config: &[(String, String)]) -> String {
+    let partitions = partitions.map_or_else(|| "N".to_owned(), |partitions| partitions.to_string());
+    let settings: Vec<_> = config
         .iter()
         .map(|(name, value)| format!(" --config {name}={value}"))
         .collect();
     format!(
-        "kafka-topics.sh --create --topic {} --partitions {}{}",
-        topic.name,
-        topic.partitions,
+        "kafka-topics.sh --create --topic {topic} --partitions {partitions}{}",
         settings.concat()
     )
 }

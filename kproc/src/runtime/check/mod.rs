@@ -8,12 +8,14 @@
 //! - [`inputs`], [`outputs`], [`changelogs`]: topics. [`access`], [`transactions`]: permissions. [`members`]: who is in
 //!   the group.
 //! - [`fingerprint`]: what members tell each other. [`create`]: changelogs are made.
+//! - [`found`]: what there is, for those who make topics.
 
 mod access;
 mod changelogs;
 mod create;
 mod facts;
 mod fingerprint;
+mod found;
 mod inputs;
 mod mark;
 mod members;
@@ -28,6 +30,7 @@ use crate::{
 };
 
 use self::facts::Facts;
+pub(crate) use self::found::{Found, State as TopicState, find};
 pub(super) use self::mark::Mark;
 
 /// Checks, and makes the changelogs. Says how many partitions each group has. `identity`: of who makes transactions.

@@ -237,11 +237,7 @@ impl World {
         let crew = Crew(self.instances);
         let connection = self.cluster.connect();
         let running = start(
-            Plan {
-                topology: Arc::new(Topology::build(APP, declared(&factories), BTreeMap::new()).unwrap()),
-                factories: factories.into(),
-                settings,
-            },
+            plan(settings, factories),
             connection.clone(),
             Arc::new(self.clock()),
             &(Arc::new(SimSpawner {
@@ -385,4 +381,13 @@ pub(super) async fn read_all(reader: &mut dyn Reader, place: TopicPartition) -> 
         at = read.next;
     }
     rows
+}
+
+/// An application of these processors.
+pub(super) fn plan(settings: Settings, factories: Vec<Factory>) -> Plan {
+    Plan {
+        topology: Arc::new(Topology::build(APP, declared(&factories), BTreeMap::new()).unwrap()),
+        factories: factories.into(),
+        settings,
+    }
 }

@@ -4,7 +4,7 @@ use crate::{
     Context, Offset, Partition, Processor, Record, Result, Topic, TopicPartition,
     engine::factory,
     processor::{Declare, Start},
-    runtime::{RunError, RunState},
+    runtime::{Found, RunError, RunState, TopicState, find_topics},
     testing::exec::Executor,
 };
 
@@ -32,6 +32,33 @@ fn faults(error: Result<(), RunError>) -> Vec<String> {
         Err(RunError::Check(faults)) => faults,
         other => panic!("expected faults, and got {other:?}"),
     }
+}
+
+#[test]
+fn whoever_makes_the_topics_is_told_what_is_missing() {
+    let mut world = World::new(Executor::new(1), &[("words", 3)]);
+    let plan = plan(world.settings("a"), vec![world.counter(1, None)]);
+    let find = |world: &mut World| {
+        let (cluster, clock) = (world.cluster.connect(), world.clock());
+        world.finish(find_topics(&plan, &*cluster, &clock)).unwrap()
+    };
+    let found = find(&mut world);
+    let missing = |found: &Found| {
+        let topics = found.topics.iter();
+        let missing = topics.filter(|(_, state)| matches!(state, TopicState::Missing));
+        missing.map(|(name, _)| name.to_string()).collect::<Vec<_>>()
+    };
+    assert_eq!(missing(&found), [CHANGELOG, "counts"]);
+    assert!(matches!(&found.topics[2], (name, TopicState::There(3)) if **name == *"words"));
+    let commands = [
+        "kafka-topics.sh --create --topic app-count-totals-changelog --partitions 3 --config cleanup.policy=compact",
+        "kafka-topics.sh --create --topic counts --partitions N",
+    ];
+    assert_eq!(found.commands, commands);
+    world.create("counts", 1, &[]);
+    world.create(CHANGELOG, 3, &[]);
+    let found = find(&mut world);
+    assert!(missing(&found).is_empty() && found.commands.is_empty());
 }
 
 #[test]
