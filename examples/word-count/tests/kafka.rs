@@ -323,11 +323,12 @@ fn g03_a_program_without_brokers_is_quiet_and_stops_at_once() {
         pause(OUTAGE).await;
         let used = program.processor_time().zip(before);
         if let Some((after, before)) = used {
-            assert!(after - before < OUTAGE / 4, "{:?}", after - before);
+            let used = after.saturating_sub(before);
+            assert!(used < OUTAGE / 4, "{used:?}");
         }
         let asked = kafka.clock.now();
         assert_eq!(program.stop().code(), Some(0));
-        let took = kafka.clock.now() - asked;
+        let took = kafka.clock.now().saturating_sub(asked);
         assert!(took < Duration::from_secs(1), "{took:?}");
         let log = std::fs::read_to_string(log).unwrap();
         assert!(log.lines().count() < 25, "{log}");
