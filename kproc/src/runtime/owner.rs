@@ -30,6 +30,7 @@ use super::{
     worker::{Worker, WorkerSeed},
 };
 use crate::{
+    TaskId,
     clock::BoxFuture,
     cluster::{Cluster, ClusterError, Event, Group, Isolation, JoinRequest, Member, ProducerOptions},
     record::TopicPartition,
@@ -55,21 +56,24 @@ impl OwnerSeed {
     async fn check_and_own(mut self) -> Result<(), RunError> {
         let clock = self.supervisor.clock.clone();
         let board = self.supervisor.board.clone();
-        // Lives until the last worker has ended: another process may then use its transactions.
-        let identity = match self.plan.settings.transactions {
-            Some(_) => Some(Identity::take(&self.plan.directory(), &*clock)?),
-            None => None,
+        let exactly_once = self.plan.settings.transactions.is_some();
+        // Lives until the last worker has ended: another process may then use the directory and its transactions.
+        let locked = if exactly_once || self.plan.topology.stores().next().is_some() {
+            Some(Identity::take(&self.plan.directory(), &*clock)?)
+        } else {
+            None
         };
+        let identity = locked.as_ref().filter(|_| exactly_once);
         let partitions = tokio::select! { biased;
             _ = board.stop.find(|stop| *stop) => return Ok(()),
-            checked = check::check(&self.plan, &*self.cluster, &*clock, identity.as_ref()) => checked?,
+            checked = check::check(&self.plan, &*self.cluster, &*clock, identity) => checked?,
         };
         let member = self.join(&partitions)?;
         let group = member.group();
         // Dropped by each part when it has ended.
         let (part, mut parts) = unbounded_channel::<std::convert::Infallible>();
         let asker = Arc::new(Asker::new(self.cluster.clone()));
-        let (restorer, workers) = self.spawn(&group, identity.as_ref(), &part, &asker)?;
+        let (restorer, workers) = self.spawn(&group, identity, &part, &asker)?;
         drop(part);
         self.supervisor.board.running();
         let mut owner = Owner {
@@ -405,6 +409,8 @@ impl Owner {
         match event {
             Event::Assigned(assignments) => match self.tasks.assigned(assignments) {
                 Ok(slots) => {
+                    let tasks = slots.iter().map(|slot| slot.tenure.task);
+                    tracing::info!(tasks = listed(tasks), "assigned");
                     for slot in slots {
                         let (slot, not_before) = (Box::new(slot), Duration::ZERO);
                         let _ = self.restorer.send(RestorerOrder::Open { slot, not_before });
@@ -414,7 +420,10 @@ impl Owner {
             },
             Event::Revoked(partitions, token) => {
                 let token = Token::new(token);
-                for tenure in self.tasks.taken(&partitions) {
+                let tenures = self.tasks.taken(&partitions);
+                let tasks = tenures.iter().map(|tenure| tenure.task);
+                tracing::info!(tasks = listed(tasks), "wanted back");
+                for tenure in tenures {
                     self.supervisor.board.ends(tenure, token.deadline);
                     let order = RestorerOrder::Revoke(tenure, token.clone());
                     if self.restorer.send(order).is_err() {
@@ -447,4 +456,15 @@ impl Owner {
             error,
         ));
     }
+}
+
+/// Tasks for a line of the log: a few, and how many more.
+fn listed(tasks: impl ExactSizeIterator<Item = TaskId>) -> String {
+    const SOME: usize = 16;
+    let all = tasks.len();
+    let mut names: Vec<String> = tasks.take(SOME).map(|task| task.to_string()).collect();
+    if all > SOME {
+        names.push(format!("{} more", all - SOME));
+    }
+    names.join(", ")
 }
