@@ -103,8 +103,10 @@ async fn forward(site: &Site) {
 }
 
 async fn make_topics(site: &Site, partitions: u32) {
-    site.make_topic("in", partitions, &[]).await;
-    site.make_topic("out", partitions, &[]).await;
+    // Retention counts by the records' own timestamps, which are old here.
+    let forever = [("retention.ms", "-1")];
+    site.make_topic("in", partitions, &forever).await;
+    site.make_topic("out", partitions, &forever).await;
 }
 
 #[test]

@@ -9,7 +9,7 @@ use std::{
 };
 
 use kproc::{
-    Partition, Running, TaskPhase,
+    Offset, Partition, Running, TaskPhase,
     cluster::{Cluster, ProducerOptions},
     outbox::{Outbox, RawRecord},
 };
@@ -19,7 +19,8 @@ use crate::{
     kit::{Site, block_on, stop},
 };
 
-/// Writes the changelog of an application that has counted each of `keys` keys seven times in a partition.
+/// Writes the changelog of an application that has counted each of `keys` keys seven times in a partition, and is to go on
+/// at the start of its input.
 async fn fill(site: &Site, partition: u32, keys: usize) {
     let topic: Arc<str> = changelog(site).into();
     let mut producer = site.cluster.producer(ProducerOptions::default()).unwrap();
@@ -39,6 +40,12 @@ async fn fill(site: &Site, partition: u32, keys: usize) {
     }
     producer.send(&mut outbox).await.unwrap();
     producer.flush().await.unwrap();
+    // State of a group without offsets would be refused.
+    let begin = vec![(site.partition("keys", partition), Some(Offset::ZERO))];
+    site.admin()
+        .set_group_offsets(site.name.to_owned(), begin)
+        .await
+        .unwrap();
 }
 
 fn changelog(site: &Site) -> String {

@@ -16,7 +16,7 @@ fn help_and_version() {
         "--embedded",
         "--commit-interval",
         "KPROC_COMMIT_INTERVAL",
-        "[default: 1s]",
+        "[default: 45s]",
     ] {
         assert!(out(&help).contains(wanted), "{wanted} is not in:\n{}", out(&help));
     }
@@ -110,9 +110,9 @@ fn what_does_not_exist_is_refused_with_the_nearest_name() {
         &["KPROC_THREDS: there is no setting for this variable; did you mean `KPROC_THREADS`?"],
     );
     assert_fails(
-        &embedded(&["--processing", "exactly_once"]),
+        &embedded(&["--processing", "exactly"]),
         2,
-        &["is not in this version"],
+        &["at_least_once, exactly_once"],
     );
     assert_fails(
         &embedded(&["--log", "inof"]),
@@ -134,10 +134,10 @@ fn a_binding_of_a_mistyped_topic_is_refused_and_one_of_an_unknown_topic_told() {
     let output = run_with(&["topology"], "", &[("KPROC_TOPICS", "lnes=l2")]);
     assert_fails(&output, 2, &[refused]);
 
-    let output = run(&["topics", "--topic", "counts=c2"], "");
+    let output = run(&["topics", "--topic", "elsewhere=e2"], "");
     assert!(output.status.success(), "{}", err(&output));
     assert!(
-        err(&output).contains("no processor declares a topic `counts`"),
+        err(&output).contains("no processor declares a topic `elsewhere`"),
         "{}",
         err(&output)
     );

@@ -142,5 +142,10 @@ fn c11_who_waits_for_a_cluster_that_is_gone_is_not_stuck() {
     world.executor.advance(LIMIT * 3);
     assert_eq!(instance.running.status().failure, None);
     instance.running.shutdown(Duration::from_secs(1));
-    assert!(matches!(world.wait(&instance), Err(RunError::Deadline { .. })));
+    // With a commit under way, or between two.
+    let ended = world.wait(&instance);
+    assert!(
+        matches!(ended, Ok(()) | Err(RunError::Deadline { .. })),
+        "{ended:?}"
+    );
 }

@@ -95,6 +95,7 @@ fn what_kproc_sets_over_the_user_is_owned() {
         super::super::COMMON,
         super::super::CONSUMER,
         super::super::PRODUCER,
+        &[super::super::CONNECTED],
     ]
     .concat();
     let limits = super::super::limits::read_ahead(1 << 20);
