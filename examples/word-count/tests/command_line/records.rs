@@ -114,7 +114,11 @@ fn a_dump_of_a_topic_that_does_not_exist_is_a_failure() {
         run(&["--embedded", "--feed", "lines=-", "--dump", &dump], "apple\n")
     };
     assert_fails(&dump("word"), 2, &["unknown topic `word`; did you mean `words`?"]);
-    assert_fails(&dump("conuts"), 2, &["unknown topic `conuts`; did you mean `counts`?"]);
+    assert_fails(
+        &dump("conuts"),
+        2,
+        &["unknown topic `conuts`; did you mean `counts`?"],
+    );
     // What is not declared may still be sent to: that is known in the end.
     assert_fails(
         &dump("elsewhere"),
