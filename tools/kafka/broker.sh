@@ -57,7 +57,8 @@ SETTINGS
 run() {
     exec java -Dorg.slf4j.simpleLogger.defaultLogLevel=warn -XX:TieredStopAtLevel=1 -cp "$classpath" "$@"
 }
-(run kafka.tools.StorageTool format -t "$( (run kafka.tools.StorageTool random-uuid) 2>/dev/null)" \
+# All have one id, so that a second broker can join the first's cluster.
+(run kafka.tools.StorageTool format -t a3Byb2MtdGVzdHMtb25lMQ \
     -c "$directory/server.properties" "${users[@]}") >"$directory/format.log" 2>&1
 
 start() {

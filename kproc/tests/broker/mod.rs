@@ -6,7 +6,10 @@ use std::{
     net::TcpListener,
     path::{Path, PathBuf},
     process::{Child, ChildStdout, Command, Stdio},
-    sync::{Mutex, OnceLock},
+    sync::{
+        Mutex, OnceLock,
+        atomic::{AtomicU32, Ordering},
+    },
 };
 
 /// A broker that is started when it is first asked for, for all tests of a process.
@@ -17,6 +20,7 @@ pub(crate) struct TestBroker {
 
 struct Running {
     address: String,
+    controller: u16,
     /// The broker stops when its standard input ends: with this process.
     process: Option<Mutex<Process>>,
 }
@@ -39,7 +43,26 @@ impl TestBroker {
     ///
     /// `KPROC_TEST_BROKERS` names one without settings that runs already.
     pub(crate) fn address(&self) -> Option<&str> {
-        match self.running.get_or_init(|| start(self.settings)) {
+        self.address_or(|| start(self.settings))
+    }
+
+    /// The same for a broker of the cluster of `first`, which has the controller.
+    pub(crate) fn address_beside(&self, first: &Self) -> Option<&str> {
+        first.address()?;
+        let Some(Ok(first)) = first.running.get() else {
+            return None;
+        };
+        self.address_or(|| {
+            let voters = format!("controller.quorum.voters=1@127.0.0.1:{}", first.controller);
+            let (port, unused) = free_ports().map_err(|error| format!("no free ports: {error}"))?;
+            let listeners = format!("listeners=PLAINTEXT://127.0.0.1:{port}");
+            let own = ["process.roles=broker", "node.id=2", &voters, &listeners];
+            start_at(port, unused, &[self.settings, &own].concat())
+        })
+    }
+
+    fn address_or(&self, start: impl FnOnce() -> Result<Running, String>) -> Option<&str> {
+        match self.running.get_or_init(start) {
             Ok(running) => Some(&running.address),
             Err(reason) => {
                 let ci = std::env::var("CI").is_ok_and(|ci| ci == "true");
@@ -79,11 +102,16 @@ fn start(settings: &[&str]) -> Result<Running, String> {
     {
         return Ok(Running {
             address,
+            controller: 0,
             process: None,
         });
     }
-    let tools = tools()?;
     let (port, controller) = free_ports().map_err(|error| format!("no free ports: {error}"))?;
+    start_at(port, controller, settings)
+}
+
+fn start_at(port: u16, controller: u16, settings: &[&str]) -> Result<Running, String> {
+    let tools = tools()?;
     let directory = std::env::temp_dir().join(format!("kproc-broker-{}-{port}", std::process::id()));
     let mut child = Command::new(tools.join("broker.sh"))
         .arg(&directory)
@@ -102,6 +130,7 @@ fn start(settings: &[&str]) -> Result<Running, String> {
     }
     Ok(Running {
         address: format!("127.0.0.1:{port}"),
+        controller,
         process: Some(Mutex::new(process)),
     })
 }
@@ -152,11 +181,21 @@ pub(crate) fn tool(class: &str, arguments: &[&str]) {
     assert!(output.status.success(), "{class} {arguments:?}: {output:?}");
 }
 
-/// Two ports that nothing listens on.
+/// Two ports that nothing listens on. Not of those that the system gives to clients: one of these, trying to reach a broker
+/// that was killed, might get the broker's own.
 fn free_ports() -> std::io::Result<(u16, u16)> {
-    let (one, other) = (
-        TcpListener::bind("127.0.0.1:0")?,
-        TcpListener::bind("127.0.0.1:0")?,
-    );
-    Ok((one.local_addr()?.port(), other.local_addr()?.port()))
+    static TRIES: AtomicU32 = AtomicU32::new(0);
+    let mut free = Vec::new();
+    loop {
+        let number = std::process::id() * 16 + TRIES.fetch_add(1, Ordering::Relaxed);
+        let port = 15_000 + (number % 15_000) as u16;
+        match TcpListener::bind(("127.0.0.1", port)) {
+            Ok(listener) => free.push((port, listener)),
+            Err(error) if error.kind() == std::io::ErrorKind::AddrInUse => {}
+            Err(error) => return Err(error),
+        }
+        if let [(one, _), (other, _)] = &free[..] {
+            return Ok((*one, *other));
+        }
+    }
 }

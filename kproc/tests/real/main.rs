@@ -9,6 +9,7 @@ mod acl;
 mod authorization;
 #[path = "../broker/mod.rs"]
 mod broker;
+mod coordinators;
 mod diary;
 mod heartbeats;
 mod kit;
