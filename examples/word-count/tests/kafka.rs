@@ -329,7 +329,10 @@ fn g03_a_program_without_brokers_is_quiet_and_stops_at_once() {
         let asked = kafka.clock.now();
         assert_eq!(program.stop().code(), Some(0));
         let took = kafka.clock.now().saturating_sub(asked);
-        assert!(took < Duration::from_secs(1), "{took:?}");
+        assert!(
+            took < Duration::from_secs(15),
+            "not until the stop's time-out: {took:?}"
+        );
         let log = std::fs::read_to_string(log).unwrap();
         assert!(log.lines().count() < 25, "{log}");
     });

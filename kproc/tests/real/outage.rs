@@ -100,7 +100,7 @@ fn g03_stops_without_brokers() {
         idle.counted(&[&running[0]], ROUND).await;
         busy.counted(&[&running[1]], ROUND).await;
         // The last commit of the idle one.
-        idle.pause(Duration::from_millis(500)).await;
+        running[0].drained().await.unwrap();
         let (member, commits) = idle.member("asks").await;
         GONE.tell("kill");
         idle.pause(Duration::from_secs(1)).await;
@@ -110,17 +110,18 @@ fn g03_stops_without_brokers() {
         let asked = idle.clock.now();
         member.leave().await.unwrap_err();
         let took = idle.clock.now().saturating_sub(asked);
-        assert!(took < Duration::from_secs(1), "{took:?}");
+        assert!(took < Duration::from_secs(20), "not for a session: {took:?}");
         drop(committing);
 
-        let within = Duration::from_secs(3);
+        let within = Duration::from_secs(60);
         let asked = idle.clock.now();
         running[0].shutdown(within);
         let outcome = running[0].wait().await;
         let took = idle.clock.now().saturating_sub(asked);
         assert_eq!(outcome, Ok(()), "after {took:?}");
-        assert!(took < Duration::from_millis(1500), "{took:?}");
+        assert!(took < within / 2, "not until the deadline: {took:?}");
 
+        let within = Duration::from_secs(3);
         let asked = idle.clock.now();
         running[1].shutdown(within);
         let outcome = running[1].wait().await;
@@ -131,7 +132,7 @@ fn g03_stops_without_brokers() {
             error.contains("task 0_") && error.contains("processed again"),
             "{error}"
         );
-        assert!(took < Duration::from_secs(4), "{took:?}");
+        assert!(took < Duration::from_secs(30), "{took:?}");
 
         // What was not committed is done again.
         GONE.tell("start");

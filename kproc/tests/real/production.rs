@@ -102,9 +102,7 @@ fn b19_what_is_at_the_limit_is_written_and_what_is_over_it_fails_in_its_handler(
         let running = app(&site, state.path(), Policy::Skip).start().unwrap();
         running.drained().await.unwrap();
         stop(&running, Duration::from_secs(20)).await;
-        let mut written = lengths(&site).await;
-        written.dedup();
-        assert_eq!(written, [500, most - 100, most, 7]);
+        assert_eq!(last_of_each(lengths(&site).await), [500, most - 100, most, 7]);
     });
 }
 
@@ -142,8 +140,18 @@ fn b23_a_limit_that_is_lowered_meanwhile_loses_nothing_and_skips_only_what_polic
         let running = app(&site, state.path(), Policy::Skip).start().unwrap();
         running.drained().await.unwrap();
         stop(&running, Duration::from_secs(20)).await;
-        let mut written = lengths(&site).await;
-        written.dedup();
-        assert_eq!(written, [50_000, 100, 200]);
+        assert_eq!(last_of_each(lengths(&site).await), [50_000, 100, 200]);
     });
+}
+
+/// What was written before a record was refused may be written again: in the order of the last time.
+fn last_of_each<T: PartialEq>(written: Vec<T>) -> Vec<T> {
+    let mut last = Vec::new();
+    for one in written.into_iter().rev() {
+        if !last.contains(&one) {
+            last.push(one);
+        }
+    }
+    last.reverse();
+    last
 }

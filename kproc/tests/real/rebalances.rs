@@ -75,7 +75,7 @@ fn c13_c17_ten_reassignments_keep_order_and_revoked_records_are_not_touched() {
         stop(&lasting, Duration::from_secs(20)).await;
         println!("guests waited {waited:?}");
         assert!(
-            waited.iter().all(|time| *time < Duration::from_secs(5)),
+            waited.iter().all(|time| *time < Duration::from_secs(30)),
             "{waited:?}"
         );
         for partition in 0..2 {
