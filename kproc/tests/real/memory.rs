@@ -8,7 +8,7 @@ use std::{
 };
 
 use kproc::{
-    RunState, SystemClock,
+    Offset, RunState, SystemClock,
     cluster::{
         Cluster, ClusterErrorKind, Isolation, ProducerOptions,
         kafka::{KafkaCluster, KafkaOptions},
@@ -176,4 +176,70 @@ fn kib(what: &str) -> usize {
     let status = fs::read_to_string("/proc/self/status").unwrap();
     let line = status.lines().find_map(|line| line.strip_prefix(what)).unwrap();
     line.trim().strip_suffix("kB").unwrap().trim().parse().unwrap()
+}
+
+/// What a flush says to be written is written, however many pieces it went in, and whoever handed them over.
+#[test]
+fn a_flush_waits_for_every_piece() {
+    const ROUNDS: u64 = 50;
+    const EACH: u64 = 40;
+    let Some(site) = Site::shared("pieces") else {
+        return;
+    };
+    block_on(async {
+        site.make_topic("small", 1, &[]).await;
+        let options = ProducerOptions {
+            // So that a round goes in several pieces.
+            buffer: Some(8 << 10),
+            ..ProducerOptions::default()
+        };
+        let mut producer = site.cluster.producer(options).unwrap();
+        let topic: Arc<str> = site.topic("small").into();
+        for round in 1..=ROUNDS {
+            let mut outbox = Outbox::default();
+            for _ in 0..EACH {
+                let record = RawRecord {
+                    value: Some(&[b'x'; 500]),
+                    ..RawRecord::default()
+                };
+                outbox.push_raw(&topic, &record);
+            }
+            producer.send(&mut outbox).await.unwrap();
+            let written = producer.flush().await.unwrap();
+            let end = Offset::new(round * EACH);
+            assert_eq!(written, [(site.partition("small", 0), end)], "round {round}");
+        }
+    });
+}
+
+/// Also if the thread that hears of deliveries is the one that hands it over.
+#[test]
+fn a_refusal_is_told_by_the_flush() {
+    let Some(site) = Site::shared("refusals") else {
+        return;
+    };
+    block_on(async {
+        site.make_topic("large", 1, &[]).await;
+        let mut options = KafkaOptions::new(vec![site.brokers.clone()], Arc::new(SystemClock::new()));
+        options.properties.set("queue.buffering.max.kbytes", "64");
+        let cluster = KafkaCluster::new(options).unwrap();
+        let mut producer = cluster.producer(ProducerOptions::default()).unwrap();
+        let topic: Arc<str> = site.topic("large").into();
+        for round in 0..50 {
+            let mut outbox = Outbox::default();
+            for size in [60_000, 60_000, RECORD] {
+                let value = vec![b'x'; size];
+                outbox.push_raw(
+                    &topic,
+                    &RawRecord {
+                        value: Some(&value),
+                        ..RawRecord::default()
+                    },
+                );
+            }
+            let sent = producer.send(&mut outbox).await;
+            let flushed = producer.flush().await;
+            assert!(sent.is_err() || flushed.is_err(), "round {round}");
+        }
+    });
 }

@@ -130,9 +130,9 @@ impl Deliveries {
 
     /// Hands over what waits. What is not taken is told by the next flush.
     fn hand_over(&self, when: When) {
-        if let Err(error) = self.outgoing.hand_over(when) {
+        self.outgoing.hand_over(when, |error| {
             self.lock().failure.get_or_insert(error);
-        }
+        });
     }
 
     /// Who is to be woken when there is room for more.
@@ -144,8 +144,10 @@ impl Deliveries {
     pub(super) fn flush(&self, client: &Client) -> Result<()> {
         loop {
             self.hand_over(When::Now);
+            // Asked before the wait: what the listener hands over while this waits is waited for by the next one.
+            let all = self.outgoing.is_empty();
             match client.flush(FLUSH) {
-                Ok(()) if self.outgoing.is_empty() => return Ok(()),
+                Ok(()) if all => return Ok(()),
                 Ok(()) => {}
                 Err(error) if self.gone.load(Ordering::SeqCst) => {
                     return Err(failed("the producer was dropped while it wrote", &error));

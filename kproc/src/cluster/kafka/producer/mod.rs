@@ -156,10 +156,15 @@ impl Producer for KafkaProducer {
             return Box::pin(std::future::ready(Err(error)));
         }
         self.outgoing.add(records);
-        let handed_over = self.outgoing.hand_over(When::Good);
-        let handed_over = handed_over.inspect_err(|error| self.note(error));
+        let mut refused = None;
+        self.outgoing.hand_over(When::Good, |error| {
+            refused.get_or_insert(error);
+        });
+        if let Some(error) = refused {
+            self.note(&error);
+            return Box::pin(std::future::ready(Err(error)));
+        }
         Box::pin(async move {
-            handed_over?;
             // Each delivery makes room.
             poll_fn(|cx| {
                 self.deliveries.register(cx.waker());

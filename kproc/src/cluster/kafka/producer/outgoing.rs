@@ -121,10 +121,10 @@ impl Outgoing {
         *self.waiting() = Waiting::default();
     }
 
-    /// Hands over what waits, if it is time, as far as librdkafka takes it. The error is about the first record that
-    /// it does not take at all; others may have been handed over.
-    pub(super) fn hand_over(&self, when: When) -> Result<()> {
-        let mut outcome = Ok(());
+    /// Hands over what waits, if it is time, as far as librdkafka takes it. `tell` gets an error for each record that it
+    /// does not take at all, before that record no longer counts as waiting: who finds nothing waiting has been told of
+    /// all that was refused.
+    pub(super) fn hand_over(&self, when: When, mut tell: impl FnMut(ClusterError)) {
         // What comes while somebody else hands over, and finds nobody to do it, is seen by that one afterwards.
         while self.is_time(when) {
             let mut hands = match self.hands.try_lock() {
@@ -133,14 +133,13 @@ impl Outgoing {
                 Err(TryLockError::WouldBlock) if when == When::Good => break,
                 Err(TryLockError::WouldBlock) => self.hands.lock().unwrap_or_else(PoisonError::into_inner),
             };
-            let left = self.hand_over_all(&mut hands, &mut outcome);
+            let left = self.hand_over_all(&mut hands, &mut tell);
             drop(hands);
             if left {
                 // Something is on its way. Who hears of it comes here.
                 break;
             }
         }
-        outcome
     }
 
     fn is_time(&self, when: When) -> bool {
@@ -149,7 +148,7 @@ impl Outgoing {
     }
 
     /// Hands over until nothing is left, or this was enough for now, or librdkafka is full. Whether something is left.
-    fn hand_over_all(&self, hands: &mut Hands, outcome: &mut Result<()>) -> bool {
+    fn hand_over_all(&self, hands: &mut Hands, tell: &mut impl FnMut(ClusterError)) -> bool {
         let mut bytes = 0;
         loop {
             let Some(mut parcel) = hands.parcel.take().or_else(|| self.next_parcel()) else {
@@ -168,11 +167,11 @@ impl Outgoing {
                             hands.parcel = Some(parcel);
                             return true;
                         }
-                        note(outcome, || too_large(&record));
+                        tell(too_large(&record));
                     }
                     Ok(Ok(())) => bytes += size(&record) + RECORD,
-                    Ok(Err(error)) => note(outcome, || self.refused(&record, &error)),
-                    Err(error) => note(outcome, || error),
+                    Ok(Err(error)) => tell(self.refused(&record, &error)),
+                    Err(error) => tell(error),
                 }
                 parcel.next += 1;
             }
@@ -226,13 +225,6 @@ fn too_large(record: &OutgoingRecord<'_>) -> ClusterError {
             record.topic
         ),
     )
-}
-
-/// The first error is kept.
-fn note(outcome: &mut Result<()>, error: impl FnOnce() -> ClusterError) {
-    if outcome.is_ok() {
-        *outcome = Err(error());
-    }
 }
 
 impl Hands {
