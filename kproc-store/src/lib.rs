@@ -48,6 +48,7 @@ mod buffer;
 pub mod codec;
 mod environment;
 mod error;
+mod lock;
 mod marks;
 mod store;
 mod table;
@@ -58,6 +59,7 @@ pub use environment::{
     CommitPoint, Condition, Environment, EnvironmentOptions, InputPosition, Inspector, Opened, StoreInfo,
 };
 pub use error::{OpenError, StoreError};
+pub use lock::FileLock;
 pub use marks::Marks;
 pub use store::{Store, StoreSpec, StoreText};
 pub use table::{Entry, Iter, Table, ValueMut};

@@ -92,11 +92,11 @@ impl Lag {
     ) -> Result<Self> {
         let inputs: BTreeMap<Arc<str>, Start> = inputs.into_iter().collect();
         let mut admin = cluster.admin()?;
-        let described = admin.describe(inputs.keys().cloned().collect()).await?;
+        let found = admin.identify(inputs.keys().cloned().collect()).await?;
         let committed: BTreeMap<_, _> = admin.group_offsets(group.to_owned()).await?.into_iter().collect();
         let mut reader = cluster.reader(Isolation::ReadCommitted)?;
         let mut lag = Self::default();
-        for ((name, start), topic) in inputs.into_iter().zip(described) {
+        for ((name, start), topic) in inputs.into_iter().zip(found) {
             let topic = topic.ok_or_else(|| {
                 let message = format_args!("topic `{name}` does not exist");
                 ClusterError::new(ClusterErrorKind::UnknownTopic, message)

@@ -114,10 +114,35 @@ impl Topology {
             .unwrap_or_else(|| Arc::from(name))
     }
 
+    /// The inputs of all groups, by their names in the cluster.
+    pub(crate) fn inputs(&self) -> impl Iterator<Item = Arc<str>> {
+        let inputs = self.groups.iter().flat_map(|group| &group.inputs);
+        inputs.map(|input| self.bound(&input.name))
+    }
+
     /// The declared outputs, by their names in the cluster.
     pub(crate) fn outputs(&self) -> impl Iterator<Item = Arc<str>> {
         let outputs = self.processors.iter().flat_map(|processor| &processor.outputs);
         outputs.map(|output| self.bound(&output.topic.name))
+    }
+
+    /// All stores: processor and store, by number.
+    pub(crate) fn stores(&self) -> impl Iterator<Item = (usize, usize)> {
+        let processors = self.processors.iter().enumerate();
+        processors
+            .flat_map(|(number, processor)| (0..processor.stores.len()).map(move |store| (number, store)))
+    }
+
+    /// The stores that have a changelog: processor and store, by number.
+    pub(crate) fn logged_stores(&self) -> impl Iterator<Item = (usize, usize)> {
+        self.stores()
+            .filter(|(processor, store)| self.processors[*processor].stores[*store].1.changelog)
+    }
+
+    /// All changelogs.
+    pub(crate) fn changelogs(&self) -> impl Iterator<Item = Arc<str>> {
+        self.logged_stores()
+            .map(|(processor, store)| self.changelog(processor, store))
     }
 
     /// The changelog topic of a processor's store.

@@ -4,21 +4,25 @@
 mod broker;
 
 use std::{
-    collections::BTreeMap,
+    fmt::Debug,
     path::Path,
     process::{Child, Command, ExitStatus, Stdio},
     sync::Arc,
     time::Duration,
 };
 
-use broker::TestBroker;
+use broker::{
+    TestBroker,
+    counts::{self, Counts},
+};
 use kproc::{
-    Clock, Partition, SystemClock, TopicPartition,
+    Clock, Lag, SystemClock,
     cluster::{
-        Cluster, ClusterErrorKind, Isolation, NewTopic, Producer, ProducerOptions, Result,
+        Cluster, NewTopic, Producer, ProducerOptions,
         kafka::{KafkaCluster, KafkaOptions},
     },
     outbox::{Outbox, RawRecord},
+    processor::Start,
 };
 
 const PARTITIONS: u32 = 2;
@@ -74,57 +78,51 @@ impl Kafka {
         self.producer.flush().await.unwrap();
     }
 
+    /// Writes so many batches of lines, some time apart; so many words.
+    async fn write_batches(&mut self, number: usize, apart: Duration) -> usize {
+        for _ in 0..number {
+            self.write(&["apple plum pear", "apple fig"]).await;
+            self.clock.sleep_until(self.clock.now() + apart).await;
+        }
+        5 * number
+    }
+
     /// All counts that were written, in order for each word.
-    async fn counts(&self) -> BTreeMap<String, Vec<u64>> {
+    async fn counts(&self) -> Counts {
+        counts::read(&self.cluster, &*self.clock, "counts").await
+    }
+
+    /// Waits until all that was written is committed.
+    async fn committed(&self, program: &mut Program) {
         let patience = self.clock.now() + Duration::from_secs(60);
         loop {
-            match self.try_counts().await {
-                Ok(counts) => return counts,
-                // The broker may just be coming back.
-                Err(error) if error.kind == ClusterErrorKind::Retriable => {
-                    assert!(self.clock.now() < patience, "after a minute: {error}");
-                }
-                Err(error) => panic!("{error}"),
+            let inputs = ["lines", "words"].map(|topic| (topic.into(), Start::Earliest));
+            let lag = Lag::measure(&self.cluster, "word-count", inputs).await.unwrap();
+            if lag.total() == 0 {
+                return;
             }
+            self.assert_going_on(program, patience, &lag);
+            self.clock
+                .sleep_until(self.clock.now() + Duration::from_millis(50))
+                .await;
         }
     }
 
-    async fn try_counts(&self) -> Result<BTreeMap<String, Vec<u64>>> {
-        let mut counts = BTreeMap::<String, Vec<u64>>::new();
-        let mut reader = self.cluster.reader(Isolation::ReadCommitted)?;
-        for number in 0..PARTITIONS {
-            let place = TopicPartition::new("counts", Partition::new(number));
-            let ends = reader.watermarks(place.clone()).await?;
-            let mut next = ends.earliest;
-            while next < ends.stable {
-                let wait = Duration::from_secs(10);
-                let mut read = reader.read(place.clone(), next, 1000, wait).await?;
-                next = read.next;
-                while let Some(record) = read.batch.record(0, place.partition) {
-                    let word = String::from_utf8(record.key.unwrap().to_vec()).unwrap();
-                    let count = u64::from_be_bytes(record.value.unwrap().try_into().unwrap());
-                    counts.entry(word).or_default().push(count);
-                    read.batch.advance();
-                }
-            }
-        }
-        Ok(counts)
+    fn assert_going_on(&self, program: &mut Program, patience: Duration, with: &dyn Debug) {
+        assert!(self.clock.now() < patience, "after a minute: {with:?}");
+        let ended = program.0.try_wait().unwrap();
+        assert!(ended.is_none(), "the program ended: {ended:?}");
     }
 
     /// Waits until that many counts were written, at least.
-    async fn counted(&self, program: &mut Program, number: usize) -> BTreeMap<String, Vec<u64>> {
+    async fn counted(&self, program: &mut Program, number: usize) -> Counts {
         let patience = self.clock.now() + Duration::from_secs(60);
         loop {
             let counts = self.counts().await;
-            if counts.values().map(Vec::len).sum::<usize>() >= number {
+            if counts::number_of(&counts) >= number {
                 return counts;
             }
-            assert!(
-                self.clock.now() < patience,
-                "after a minute, of {number}: {counts:?}"
-            );
-            let ended = program.0.try_wait().unwrap();
-            assert!(ended.is_none(), "the program ended: {ended:?}");
+            self.assert_going_on(program, patience, &(number, &counts));
             self.clock
                 .sleep_until(self.clock.now() + Duration::from_millis(50))
                 .await;
@@ -175,7 +173,7 @@ impl Program {
         // The name may have spaces in it; user and system time are the 14th and the 15th.
         let after_name = stat.rsplit_once(')')?.1.split_whitespace();
         let ticks = after_name.skip(11).take(2).map(str::parse::<u32>);
-        Some(TICK * ticks.sum::<std::result::Result<u32, _>>().ok()?)
+        Some(TICK * ticks.sum::<Result<u32, _>>().ok()?)
     }
 
     /// Asks it to stop, as a service manager does, and waits for it.
@@ -193,16 +191,30 @@ impl Drop for Program {
     }
 }
 
+/// Runs a test's body on this thread.
+fn block_on(body: impl Future<Output = ()>) {
+    let executor = tokio::runtime::Builder::new_current_thread()
+        .enable_time()
+        .build();
+    executor.unwrap().block_on(body);
+}
+
+/// Of so many words, in batches, each was counted once, in order.
+fn assert_exact(counts: &Counts, written: usize) {
+    let each = written as u64 / 5;
+    for (word, number) in [("apple", 2 * each), ("plum", each), ("pear", each), ("fig", each)] {
+        let exact: Vec<u64> = (1..=number).collect();
+        assert_eq!(counts[word], exact, "{word}");
+    }
+}
+
 /// Scenario G08, and restoring: a stop commits all, and a new directory is filled from the changelog.
 #[test]
 fn g08_counts_go_on_after_a_stop_and_without_the_directory() {
     let Some(brokers) = BROKER.address() else {
         return;
     };
-    let executor = tokio::runtime::Builder::new_current_thread()
-        .enable_time()
-        .build();
-    executor.unwrap().block_on(async {
+    block_on(async {
         let mut kafka = Kafka::new(brokers);
         kafka.make_topics().await;
         let state = tempfile::tempdir().unwrap();
@@ -227,7 +239,7 @@ fn g08_counts_go_on_after_a_stop_and_without_the_directory() {
         let mut program = Program::start(&kafka, other.path());
         let counts = kafka.counted(&mut program, 10).await;
         assert!(program.stop().success());
-        let expected: BTreeMap<String, Vec<u64>> = [
+        let expected: Counts = [
             ("apple", vec![1, 2, 3, 4, 5]),
             ("fig", vec![1]),
             ("pear", vec![1, 2]),
@@ -247,24 +259,13 @@ fn g07_counts_are_exact_while_instances_come_and_go() {
     let Some(brokers) = HANDOVER_BROKER.address() else {
         return;
     };
-    let executor = tokio::runtime::Builder::new_current_thread()
-        .enable_time()
-        .build();
-    executor.unwrap().block_on(async {
+    block_on(async {
         let mut kafka = Kafka::new(brokers);
         kafka.make_topics().await;
         let states = [(); 4].map(|()| tempfile::tempdir().unwrap());
         let mut written = 0;
-        // Twenty batches of lines, some time apart.
         let mut more = async |kafka: &mut Kafka| {
-            for _ in 0..20 {
-                kafka.write(&["apple plum pear", "apple fig"]).await;
-                written += 5;
-                kafka
-                    .clock
-                    .sleep_until(kafka.clock.now() + Duration::from_millis(50))
-                    .await;
-            }
+            written += kafka.write_batches(20, Duration::from_millis(50)).await;
             written
         };
 
@@ -284,11 +285,7 @@ fn g07_counts_are_exact_while_instances_come_and_go() {
         assert!(four.stop().success());
 
         let counts = kafka.counts().await;
-        let each = written as u64 / 5;
-        for (word, number) in [("apple", 2 * each), ("plum", each), ("pear", each), ("fig", each)] {
-            let exact: Vec<u64> = (1..=number).collect();
-            assert_eq!(counts[word], exact, "{word}");
-        }
+        assert_exact(&counts, written);
     });
 }
 
@@ -300,10 +297,7 @@ fn g03_a_program_without_brokers_is_quiet_and_stops_at_once() {
     let Some(brokers) = GONE_BROKER.address() else {
         return;
     };
-    let executor = tokio::runtime::Builder::new_current_thread()
-        .enable_time()
-        .build();
-    executor.unwrap().block_on(async {
+    block_on(async {
         let mut kafka = Kafka::new(brokers);
         kafka.make_topics().await;
         let state = tempfile::tempdir().unwrap();
@@ -313,14 +307,12 @@ fn g03_a_program_without_brokers_is_quiet_and_stops_at_once() {
         let mut program = Program(command.spawn().unwrap());
         kafka.write(&["apple plum", "apple"]).await;
         kafka.counted(&mut program, 3).await;
-        let clock = kafka.clock.clone();
-        let pause = async |time| clock.sleep_until(clock.now() + time).await;
-        // The last commit.
-        pause(Duration::from_millis(500)).await;
+        kafka.committed(&mut program).await;
 
         GONE_BROKER.tell("kill");
         let before = program.processor_time();
-        pause(OUTAGE).await;
+        let clock = kafka.clock.clone();
+        clock.sleep_until(clock.now() + OUTAGE).await;
         let used = program.processor_time().zip(before);
         if let Some((after, before)) = used {
             let used = after.saturating_sub(before);
@@ -345,10 +337,7 @@ fn exactly_once_counts_are_exact_over_crashes() {
     let Some(brokers) = EXACT_BROKER.address() else {
         return;
     };
-    let executor = tokio::runtime::Builder::new_current_thread()
-        .enable_time()
-        .build();
-    executor.unwrap().block_on(async {
+    block_on(async {
         let mut kafka = Kafka::new(brokers);
         kafka.make_topics().await;
         let states = [(); 2].map(|()| tempfile::tempdir().unwrap());
@@ -356,14 +345,7 @@ fn exactly_once_counts_are_exact_over_crashes() {
         let mut programs =
             [0, 1].map(|number: usize| Some(Program::start_exact(&kafka, states[number].path())));
         for round in 0..6 {
-            for _ in 0..10 {
-                kafka.write(&["apple plum pear", "apple fig"]).await;
-                written += 5;
-                kafka
-                    .clock
-                    .sleep_until(kafka.clock.now() + Duration::from_millis(20))
-                    .await;
-            }
+            written += kafka.write_batches(10, Duration::from_millis(20)).await;
             // In turn; each comes back with the state that it had.
             let number = round % 2;
             if let Some(program) = programs[number].take() {
@@ -375,11 +357,7 @@ fn exactly_once_counts_are_exact_over_crashes() {
             unreachable!()
         };
         let counts = kafka.counted(&mut one, written).await;
-        let each = written as u64 / 5;
-        for (word, number) in [("apple", 2 * each), ("plum", each), ("pear", each), ("fig", each)] {
-            let exact: Vec<u64> = (1..=number).collect();
-            assert_eq!(counts[word], exact, "{word}");
-        }
+        assert_exact(&counts, written);
         assert!(one.stop().success());
         assert!(other.stop().success());
         assert_eq!(kafka.counts().await, counts, "nothing came after");

@@ -1,23 +1,21 @@
 //! One writer per directory. LMDB would let a second process open the environment and write.
 
 use std::{
-    fs::{self, File, OpenOptions},
+    fs::{self, File},
     io::{self, Read, Seek, Write},
     os::unix::fs::MetadataExt,
     path::{Path, PathBuf},
     process,
 };
 
-use rustix::fs::{FlockOperation, flock};
-
-use crate::OpenError;
+use crate::{FileLock, OpenError};
 
 const FILE: &str = "lock";
 
 /// The directory's lock, held for as long as this lives. The file stays, so that nobody locks one that is gone.
 #[derive(Debug)]
 pub(super) struct DirectoryLock {
-    file: File,
+    file: FileLock,
     path: PathBuf,
 }
 
@@ -25,29 +23,21 @@ impl DirectoryLock {
     pub(super) fn take(directory: &Path) -> Result<Self, OpenError> {
         let fault = |error: io::Error| OpenError::io(directory, "its lock file", &error);
         let path = directory.join(FILE);
-        let mut file = OpenOptions::new()
-            .read(true)
-            .write(true)
-            .create(true)
-            .truncate(false)
-            .open(&path)
-            .map_err(fault)?;
-        match flock(&file, FlockOperation::NonBlockingLockExclusive) {
-            Ok(()) => {}
-            Err(rustix::io::Errno::WOULDBLOCK) => {
+        let file = match FileLock::take(&path).map_err(fault)? {
+            Ok(file) => file,
+            Err(mut file) => {
                 return Err(OpenError::InUse {
                     path: directory.to_owned(),
                     holder: holder(&mut file),
                 });
             }
-            Err(error) => return Err(fault(error.into())),
-        }
+        };
         let name_holder = |mut file: &File| {
             file.set_len(0)?;
             file.rewind()?;
             write!(file, "{}", process::id())
         };
-        name_holder(&file).map_err(fault)?;
+        name_holder(file.file()).map_err(fault)?;
         let lock = Self { file, path };
         if lock.is_in_place().map_err(fault)? {
             Ok(lock)
@@ -69,21 +59,11 @@ impl DirectoryLock {
     /// Whether the file that we hold is still the one in the directory. It is not once somebody has cleaned up
     /// or replaced the directory under us: what we write then is lost.
     pub(super) fn is_in_place(&self) -> io::Result<bool> {
-        let ours = self.file.metadata()?;
+        let ours = self.file.file().metadata()?;
         match fs::metadata(&self.path) {
             Ok(there) => Ok((ours.dev(), ours.ino()) == (there.dev(), there.ino())),
             Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(false),
             Err(error) => Err(error),
-        }
-    }
-}
-
-impl Drop for DirectoryLock {
-    fn drop(&mut self) {
-        // Closing the file would do, but for a child process that is being started at this moment and has the file
-        // open, too, until it becomes another program.
-        if let Err(error) = flock(&self.file, FlockOperation::Unlock) {
-            tracing::debug!(path = %self.path.display(), %error, "unlocking");
         }
     }
 }

@@ -9,7 +9,7 @@ mod feed;
 mod plan;
 mod topics;
 
-use std::{fmt, path::PathBuf, sync::Arc};
+use std::{fmt, path::Path, sync::Arc};
 
 pub use demo::{Demo, Results};
 pub(crate) use demo::{FeedWith, each_record};
@@ -154,11 +154,7 @@ impl App {
         let topology = Arc::new(self.topology(&self.settings)?);
         let clock = Arc::new(SystemClock::new());
         let cluster = self.connect(&self.settings, clock.clone())?;
-        let directory = self
-            .settings
-            .state_dir
-            .clone()
-            .unwrap_or_else(|| PathBuf::from(DEFAULT_STATE_DIR));
+        let directory = state_dir(&self.settings).to_owned();
         let threads: Arc<dyn Spawner> = Arc::new(Threads);
         runtime::start(
             plan(topology, self.factories.into(), &self.settings, directory),
@@ -174,8 +170,10 @@ impl App {
     }
 }
 
-/// Where state is kept if the settings name no directory; the application's id is a directory in it.
-pub(crate) const DEFAULT_STATE_DIR: &str = "kproc-state";
+/// Where state is kept; the application's id is a directory in it.
+pub(crate) fn state_dir(settings: &Settings) -> &Path {
+    settings.state_dir.as_deref().unwrap_or(Path::new("kproc-state"))
+}
 
 /// The `main` of a program that consists of these processors.
 ///

@@ -2,6 +2,8 @@
 
 use std::{sync::Arc, time::Duration};
 
+use tokio::runtime::{Builder, Runtime};
+
 use super::failure::Failure;
 use crate::{
     app::App,
@@ -27,11 +29,13 @@ pub(crate) fn on<T>(
     }
     let clock = Arc::new(SystemClock::new());
     let cluster = app.connect(settings, clock.clone()).map_err(Failure::usage)?;
-    let executor = tokio::runtime::Builder::new_current_thread()
-        .enable_time()
-        .build();
-    let executor = executor.map_err(|error| Failure::run(format!("cannot start: {error}")))?;
-    executor.block_on(body(&*cluster, &*clock))
+    executor()?.block_on(body(&*cluster, &*clock))
+}
+
+/// What futures of a command run on.
+pub(crate) fn executor() -> Result<Runtime, Failure> {
+    let executor = Builder::new_current_thread().enable_time().build();
+    executor.map_err(|error| Failure::run(format!("cannot start: {error}")))
 }
 
 /// An error that was left after all patience. If the cluster has not answered, which addresses were asked is what people

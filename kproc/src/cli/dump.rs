@@ -118,10 +118,7 @@ impl What {
         }
         let declared = topology.declared_topics();
         if !declared.contains_key(name) && topology.bindings.get(name).is_none() {
-            let stores = topology.stores();
-            let changelogs: Vec<_> = stores
-                .map(|(processor, store)| topology.changelog(processor, store))
-                .collect();
+            let changelogs: Vec<_> = topology.changelogs().collect();
             if let Some(near) = mistyped(name, declared.keys().chain(&changelogs).map(|name| &**name)) {
                 let near = did_you_mean(Some(near));
                 return Err(Failure::usage(format!("unknown topic `{name}`{near}")));

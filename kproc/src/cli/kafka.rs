@@ -1,12 +1,12 @@
 //! `run --brokers`: on Kafka, until somebody stops it.
 
-use std::{path::Path, pin::pin};
+use std::pin::pin;
 
 use tokio::select;
 
-use super::{failure::Failure, restores, signal::Interrupted};
+use super::{cluster, failure::Failure, restores, signal::Interrupted};
 use crate::{
-    app::{App, DEFAULT_STATE_DIR},
+    app::{App, state_dir},
     config::Settings,
 };
 
@@ -19,19 +19,11 @@ pub(crate) fn run(mut app: App, settings: &Settings, quiet: bool) -> Result<(), 
         "`{}` runs on Kafka at {}; its state is in {}",
         app.id,
         settings.brokers.join(","),
-        settings
-            .state_dir
-            .as_deref()
-            .unwrap_or(Path::new(DEFAULT_STATE_DIR))
-            .display()
+        state_dir(settings).display()
     );
     app.settings = settings.clone();
     let running = app.start().map_err(Failure::usage)?;
-    let executor = tokio::runtime::Builder::new_current_thread()
-        .enable_time()
-        .build();
-    let executor = executor.map_err(|error| Failure::run(format!("cannot start: {error}")))?;
-    executor.block_on(async {
+    cluster::executor()?.block_on(async {
         let mut ended = pin!(running.wait());
         select! { biased;
             ended = &mut ended => return ended.map_err(Failure::run),

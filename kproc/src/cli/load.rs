@@ -62,7 +62,7 @@ async fn filled(cluster: &dyn Cluster, topics: &[Arc<str>]) -> verbs::Result<Vec
     let mut filled = Vec::new();
     for topic in cluster
         .admin()?
-        .describe(topics.to_vec())
+        .identify(topics.to_vec())
         .await?
         .into_iter()
         .flatten()

@@ -27,7 +27,7 @@ mod signal;
 mod state;
 mod topics;
 
-use std::{ffi::OsString, io::Write, path::Path, process::ExitCode};
+use std::{ffi::OsString, io::Write, process::ExitCode};
 
 use self::{
     args::{Action, Show},
@@ -36,7 +36,7 @@ use self::{
     state::{State, StoreId},
 };
 use crate::{
-    app::{App, DEFAULT_STATE_DIR},
+    app::{App, state_dir},
     config::Settings,
 };
 
@@ -100,11 +100,7 @@ fn show(app: &App, settings: &Settings, what: Show) -> Result<(), Failure> {
     if matches!(what, Show::Topology) {
         names::warn_of_unknown(app, settings, &topology);
     }
-    let state_dir = settings
-        .state_dir
-        .as_deref()
-        .unwrap_or(Path::new(DEFAULT_STATE_DIR));
-    let state = State::new(&topology, state_dir);
+    let state = State::new(&topology, state_dir(settings));
     let mut output = Output::stdout();
     match what {
         Show::Topology => output.write(describe::topology(&topology).as_bytes())?,

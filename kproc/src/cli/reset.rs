@@ -7,7 +7,7 @@ use std::{
     collections::{BTreeMap, BTreeSet},
     fmt::Write,
     fs,
-    path::{Path, PathBuf},
+    path::PathBuf,
     sync::Arc,
 };
 
@@ -21,7 +21,7 @@ use super::{
     state::environments_in,
 };
 use crate::{
-    app::{App, DEFAULT_STATE_DIR},
+    app::{App, state_dir},
     clock::Clock,
     cluster::{self as verbs, Admin, Cluster, Isolation},
     config::{Settings, did_you_mean, nearest},
@@ -35,10 +35,7 @@ use crate::{
 pub(crate) fn reset(app: &App, settings: &Settings, args: &ResetArgs) -> Result<(), Failure> {
     let topology = names::topology(app, settings)?;
     check_topics(&topology, args)?;
-    let state_dir = settings.state_dir.as_deref();
-    let state_dir = state_dir
-        .unwrap_or(Path::new(DEFAULT_STATE_DIR))
-        .join(&*topology.app);
+    let state_dir = state_dir(settings).join(&*topology.app);
     cluster::on(app, settings, async |cluster, clock| {
         let work = Work::find(&topology, cluster, clock, settings, args, state_dir).await?;
         let text = work.text(&topology);
@@ -150,8 +147,8 @@ impl Work {
         args: &ResetArgs,
     ) -> verbs::Result<(Vec<Arc<str>>, Vec<Input>, Vec<(TopicPartition, Option<Offset>)>)> {
         let mut admin = cluster.admin()?;
-        let changelogs = changelogs(topology);
-        let there = admin.describe(changelogs.clone()).await?;
+        let changelogs: Vec<Arc<str>> = topology.changelogs().collect();
+        let there = admin.identify(changelogs.clone()).await?;
         let changelogs = changelogs
             .into_iter()
             .zip(there)
@@ -260,14 +257,6 @@ impl Work {
     }
 }
 
-fn changelogs(topology: &Topology) -> Vec<Arc<str>> {
-    topology
-        .stores()
-        .filter(|(processor, store)| topology.processors[*processor].stores[*store].1.changelog)
-        .map(|(processor, store)| topology.changelog(processor, store))
-        .collect()
-}
-
 /// The inputs that there are, and where they begin.
 async fn inputs(topology: &Topology, admin: &mut dyn Admin, args: &ResetArgs) -> verbs::Result<Vec<Input>> {
     let written: BTreeSet<Arc<str>> = topology.outputs().collect();
@@ -293,10 +282,10 @@ async fn inputs(topology: &Topology, admin: &mut dyn Admin, args: &ResetArgs) ->
             });
         }
     }
-    let described = admin
-        .describe(inputs.iter().map(|input| input.topic.clone()).collect())
+    let found = admin
+        .identify(inputs.iter().map(|input| input.topic.clone()).collect())
         .await?;
-    let there = inputs.into_iter().zip(described);
+    let there = inputs.into_iter().zip(found);
     Ok(there
         .filter_map(|(input, found)| {
             let partitions = found?.partitions;

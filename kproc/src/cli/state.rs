@@ -196,10 +196,9 @@ impl<'t> State<'t> {
 impl StoreId {
     /// The store whose changelog has this name in the cluster.
     pub(crate) fn of_changelog(topology: &Topology, name: &str) -> Option<Self> {
-        let (processor, store) = topology.stores().find(|(processor, store)| {
-            let (_, options) = &topology.processors[*processor].stores[*store];
-            options.changelog && *topology.changelog(*processor, *store) == *name
-        })?;
+        let mut stores = topology.logged_stores();
+        let (processor, store) =
+            stores.find(|(processor, store)| *topology.changelog(*processor, *store) == *name)?;
         Some(Self { processor, store })
     }
 

@@ -1,11 +1,11 @@
 //! `topics`: what is needed, what a cluster has of it, and how to make the rest. `topics --create` makes the changelogs
 //! that are missing, as a first start would; for whoever may, where the application may not.
 
-use std::{path::PathBuf, sync::Arc};
+use std::sync::Arc;
 
 use super::{cluster, describe, failure::Failure, names, output::Output};
 use crate::{
-    app::{App, DEFAULT_STATE_DIR, plan},
+    app::{App, plan, state_dir},
     config::Settings,
     runtime::{Found, Plan, TopicState, find_topics, make_changelogs},
 };
@@ -63,10 +63,7 @@ pub(crate) fn create(app: &App, settings: &Settings, output: &mut Output) -> Res
 fn checked(app: &App, settings: &Settings) -> Result<Plan, Failure> {
     let topology = Arc::new(names::topology(app, settings)?);
     names::warn_of_unknown(app, settings, &topology);
-    let state_dir = settings
-        .state_dir
-        .clone()
-        .unwrap_or_else(|| PathBuf::from(DEFAULT_STATE_DIR));
+    let state_dir = state_dir(settings).to_owned();
     let mut plan = plan(topology, app.factories.clone().into(), settings, state_dir);
     plan.settings.patience = cluster::PATIENCE;
     Ok(plan)

@@ -19,10 +19,10 @@ const MOST: usize = 500;
 /// The marks of a group's stores that have changelogs.
 pub(super) fn marks(topology: &Topology, group: usize) -> String {
     let mut marks = String::new();
-    let stores = topology.stores().filter(|(processor, store)| {
-        let options = topology.processors[*processor].stores[*store].1;
-        options.changelog && topology.groups[group].processors.contains(processor)
-    });
+    let processors = &topology.groups[group].processors;
+    let stores = topology
+        .logged_stores()
+        .filter(|(processor, _)| processors.contains(processor));
     for (processor, store) in stores.take(MOST) {
         marks.push_str(&Mark::of(&topology.changelog(processor, store)).to_string());
     }

@@ -115,11 +115,9 @@ impl Watch {
     }
 
     async fn partitions(&self) -> Result<Vec<TopicPartition>> {
-        let topology = &self.plan.topology;
-        let inputs = topology.groups.iter().flat_map(|group| &group.inputs);
-        let topics: Vec<Arc<str>> = inputs.map(|input| topology.bound(&input.name)).collect();
-        let described = self.cluster.admin()?.describe(topics).await?;
-        Ok(described
+        let topics = self.plan.topology.inputs().collect();
+        let found = self.cluster.admin()?.identify(topics).await?;
+        Ok(found
             .into_iter()
             .flatten()
             .flat_map(|topic| {

@@ -1,15 +1,16 @@
 //! Who an instance is: a name that stays with its state directory, from which the ids of its transactions are made.
 //!
 //! A process that comes back under the same ids ends what the one before left open; with other ids, the brokers would
-//! wait for a time-out. Two processes with the same ids would end each other's transactions, so the name is locked.
+//! wait for a time-out. Two processes with the same ids would end each other's transactions, so the name is locked; and
+//! with it the directory, which each process has for itself, whether it makes transactions or not.
 
 use std::{
-    fs::{self, File, OpenOptions},
+    fs::{self, File},
     io::{self, Read, Seek, Write},
     path::{Path, PathBuf},
 };
 
-use rustix::fs::{FlockOperation, flock};
+use kproc_store::FileLock;
 use uuid::Uuid;
 
 use super::error::RunError;
@@ -22,7 +23,7 @@ const FILE: &str = ".instance";
 #[derive(Debug)]
 pub(super) struct Identity {
     name: Uuid,
-    _locked: File,
+    _lock: FileLock,
 }
 
 impl Identity {
@@ -34,31 +35,23 @@ impl Identity {
             reason: error.to_string(),
         };
         fs::create_dir_all(directory).map_err(fault)?;
-        let mut file = OpenOptions::new()
-            .read(true)
-            .write(true)
-            .create(true)
-            .truncate(false)
-            .open(&path)
-            .map_err(fault)?;
-        match flock(&file, FlockOperation::NonBlockingLockExclusive) {
-            Ok(()) => {}
-            Err(rustix::io::Errno::WOULDBLOCK) => return Err(in_use(path)),
-            Err(error) => return Err(fault(error.into())),
-        }
+        let Ok(lock) = FileLock::take(&path).map_err(fault)? else {
+            return Err(in_use(path));
+        };
+        let mut file = lock.file();
         let mut text = String::new();
         let read = file.read_to_string(&mut text);
         // What is not a name, such as what a crash has left half-written, is replaced: a name is worth no more than a
         // time-out.
         let name = match read.map(|_| text.trim().parse::<Uuid>()) {
             Ok(Ok(name)) => name,
-            Ok(Err(_)) => new_name(&mut file, clock).map_err(fault)?,
+            Ok(Err(_)) => new_name(file, clock).map_err(fault)?,
             Err(error) if error.kind() == io::ErrorKind::InvalidData => {
-                new_name(&mut file, clock).map_err(fault)?
+                new_name(file, clock).map_err(fault)?
             }
             Err(error) => return Err(fault(error)),
         };
-        Ok(Self { name, _locked: file })
+        Ok(Self { name, _lock: lock })
     }
 
     /// The id of a worker's transactions.
@@ -67,7 +60,7 @@ impl Identity {
     }
 }
 
-fn new_name(file: &mut File, clock: &dyn Clock) -> io::Result<Uuid> {
+fn new_name(mut file: &File, clock: &dyn Clock) -> io::Result<Uuid> {
     let random = u128::from(clock.random()) << 64 | u128::from(clock.random());
     let name = uuid::Builder::from_random_bytes(random.to_be_bytes()).into_uuid();
     file.set_len(0)?;

@@ -6,9 +6,9 @@
 
 use std::sync::Arc;
 
-use super::{fall_back::Fault, seat::Fate, slot::Tenure, worker::Worker};
+use super::{fall_back::Fault, origin::Found, seat::Fate, slot::Tenure, worker::Worker};
 use crate::{
-    cluster::{Cluster, ClusterError, TopicDescription},
+    cluster::{self, TopicDescription},
     outbox::{Limit, Limits},
 };
 
@@ -33,15 +33,6 @@ pub(super) fn learn<'t>(limits: &Limits, topics: impl IntoIterator<Item = &'t To
     new
 }
 
-/// Asks for topics.
-async fn described(
-    cluster: Arc<dyn Cluster>,
-    topics: Vec<Arc<str>>,
-) -> Result<Vec<Option<TopicDescription>>, ClusterError> {
-    let mut admin = cluster.admin()?;
-    admin.describe(topics).await
-}
-
 impl Worker {
     /// Makes sure that all is known of the topics that a task has sent to. Whether its records may be handed over: else
     /// the task goes back to its last commit.
@@ -58,7 +49,7 @@ impl Worker {
             Ok(found) => {
                 // One that is not there may yet be made by the cluster when it is written to.
                 let topology = self.plan.topology.clone();
-                learn(topology.bindings.limits(), found.iter().flatten());
+                learn(topology.bindings.limits(), found.values());
             }
             Err(error) => {
                 // The cluster itself is the judge then.
@@ -100,21 +91,15 @@ impl Worker {
         let Ok(Ok(found)) = self.ask(topics.clone()).await else {
             return false;
         };
-        let mut new = learn(limits, found.iter().flatten());
-        for (topic, found) in topics.iter().zip(&found) {
-            if found.is_none() {
-                new |= limits.learn(topic, Limit::NO_TOPIC);
-            }
+        let mut new = learn(limits, found.values());
+        for topic in topics.iter().filter(|topic| !found.contains_key(*topic)) {
+            new |= limits.learn(topic, Limit::NO_TOPIC);
         }
         new
     }
 
-    async fn ask(
-        &mut self,
-        topics: Vec<Arc<str>>,
-    ) -> Result<Result<Vec<Option<TopicDescription>>, ClusterError>, Fault> {
-        let answer = described(self.cluster.clone(), topics);
-        let answer = self.away.beside(answer, None).await;
+    async fn ask(&mut self, topics: Vec<Arc<str>>) -> Result<cluster::Result<Found>, Fault> {
+        let answer = self.away.beside(self.asker.describe(topics), None).await;
         answer.ok_or(Fault::Interrupted)
     }
 

@@ -87,24 +87,24 @@ impl Asker {
 
     /// Those of the topics that are there, without their settings.
     pub(super) async fn identify(&self, topics: Vec<Arc<str>>) -> Result<Found> {
-        let mut admin = self.admin.lock().await;
-        let admin = match &mut *admin {
-            Some(admin) => admin,
-            none => none.insert(self.cluster.admin()?),
-        };
-        let found = admin.identify(topics).await?;
-        let named = |topic: TopicDescription| (topic.name.clone(), topic);
-        Ok(found.into_iter().flatten().map(named).collect())
+        self.ask(async |admin| admin.identify(topics).await).await
     }
 
     /// Those of the topics that are there, with their settings.
     pub(super) async fn describe(&self, topics: Vec<Arc<str>>) -> Result<Found> {
+        self.ask(async |admin| admin.describe(topics).await).await
+    }
+
+    async fn ask(
+        &self,
+        question: impl AsyncFnOnce(&mut dyn Admin) -> Result<Vec<Option<TopicDescription>>>,
+    ) -> Result<Found> {
         let mut admin = self.admin.lock().await;
         let admin = match &mut *admin {
             Some(admin) => admin,
             none => none.insert(self.cluster.admin()?),
         };
-        let found = admin.describe(topics).await?;
+        let found = question(&mut **admin).await?;
         let named = |topic: TopicDescription| (topic.name.clone(), topic);
         Ok(found.into_iter().flatten().map(named).collect())
     }

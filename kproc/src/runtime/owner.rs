@@ -131,11 +131,7 @@ impl OwnerSeed {
             .zip(partitions)
             .map(|(inputs, partitions)| inputs * *partitions as usize)
             .sum();
-        let mut topics: Vec<Arc<str>> = topology
-            .groups
-            .iter()
-            .flat_map(|group| group.inputs.iter().map(|input| topology.bound(&input.name)))
-            .collect();
+        let mut topics: Vec<Arc<str>> = topology.inputs().collect();
         topics.sort();
         topics.dedup();
         let request = JoinRequest {
@@ -192,6 +188,7 @@ impl OwnerSeed {
                 rests,
                 restorer: restorer.clone(),
                 producer: self.producer(identity, number),
+                asker: asker.clone(),
             };
             let (supervisor, part) = (self.supervisor.clone(), part.clone());
             let name = format!("worker {number}");

@@ -53,14 +53,7 @@ impl Watch {
     /// Inputs and changelogs.
     fn topics(&self) -> Vec<Arc<str>> {
         let topology = &self.plan.topology;
-        let inputs = topology.groups.iter().flat_map(|group| &group.inputs);
-        let stores = topology
-            .stores()
-            .filter(|(processor, store)| topology.processors[*processor].stores[*store].1.changelog);
-        let mut topics: Vec<Arc<str>> = inputs
-            .map(|input| topology.bound(&input.name))
-            .chain(stores.map(|(processor, store)| topology.changelog(processor, store)))
-            .collect();
+        let mut topics: Vec<Arc<str>> = topology.inputs().chain(topology.changelogs()).collect();
         topics.sort();
         topics.dedup();
         topics

@@ -20,6 +20,7 @@ use super::{
     intake::Unreadable,
     lend::lend,
     order::{RestorerOrder, Rests, WorkerOrder},
+    origin::Asker,
     outlet::Outlet,
     plan::Plan,
     ready::Ready,
@@ -47,6 +48,7 @@ pub(super) struct WorkerSeed {
     pub(super) rests: Rests,
     pub(super) restorer: UnboundedSender<RestorerOrder>,
     pub(super) producer: ProducerOptions,
+    pub(super) asker: Arc<Asker>,
 }
 
 /// See the module.
@@ -54,6 +56,7 @@ pub(super) struct Worker {
     pub(super) number: usize,
     pub(super) plan: Arc<Plan>,
     pub(super) cluster: Arc<dyn Cluster>,
+    pub(super) asker: Arc<Asker>,
     pub(super) group: Arc<dyn Group>,
     pub(super) clock: Arc<dyn Clock>,
     pub(super) board: Arc<Board>,
@@ -90,6 +93,7 @@ impl Worker {
             rests,
             restorer,
             producer,
+            asker,
         } = seed;
         let outlet = Outlet::new(cluster.clone(), producer)?;
         let away = Away::new(supervisor.clone());
@@ -97,6 +101,7 @@ impl Worker {
             number,
             plan,
             cluster,
+            asker,
             group,
             clock: supervisor.clock.clone(),
             board: supervisor.board.clone(),

@@ -219,12 +219,11 @@ fn topology(app: &App) -> Result<Arc<Topology>, DriverError> {
 
 /// The changelogs of an application, each with an input of its processor.
 fn changelogs(topology: &Topology) -> impl Iterator<Item = (Arc<str>, Arc<str>)> {
-    let processors = topology.processors.iter().enumerate();
-    processors.flat_map(move |(number, processor)| {
-        let input = processor.inputs.first();
-        let input = input.map(|input| topology.bound(&input.topic.name));
-        let stores = processor.stores.iter().enumerate();
-        let logged = stores.filter(|(_, (_, options))| options.changelog);
-        logged.filter_map(move |(store, _)| Some((topology.changelog(number, store), input.clone()?)))
+    topology.logged_stores().filter_map(|(processor, store)| {
+        let input = topology.processors[processor].inputs.first()?;
+        Some((
+            topology.changelog(processor, store),
+            topology.bound(&input.topic.name),
+        ))
     })
 }

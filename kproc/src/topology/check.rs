@@ -210,13 +210,6 @@ impl Topology {
             inputs.chain(outputs).map(|topic| (&*processor.name, topic))
         })
     }
-
-    /// Processor and store, by number.
-    pub(crate) fn stores(&self) -> impl Iterator<Item = (usize, usize)> {
-        let processors = self.processors.iter().enumerate();
-        processors
-            .flat_map(|(number, processor)| (0..processor.stores.len()).map(move |store| (number, store)))
-    }
 }
 
 /// Why this cannot be part of a topic's name and the name of a directory, if it cannot.

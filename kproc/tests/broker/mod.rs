@@ -1,6 +1,8 @@
 //! A real Kafka for tests: a broker that ends when the process does, however that happens.
 #![allow(dead_code, reason = "not every test harms its broker")]
 
+pub(crate) mod counts;
+
 use std::{
     io::{BufRead, BufReader, Write},
     net::TcpListener,

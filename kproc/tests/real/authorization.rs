@@ -179,10 +179,7 @@ fn h05_h08_h12_what_the_message_asks_for_is_enough() {
         assert!(!text.contains("minimal-keys"), "that is allowed now: {text}");
 
         // An administrator makes it.
-        guarded
-            .site
-            .make_topic("count-counts-changelog", 2, &[("cleanup.policy", "compact")])
-            .await;
+        guarded.site.make_changelog(2).await;
         let running = guarded.app(state.path()).start().unwrap();
         guarded.site.write(["apple", "plum", "apple"]).await;
         let counts = guarded.site.counted(&[&running], 3).await;
@@ -199,10 +196,7 @@ fn h06_h07_what_is_withdrawn_is_named_and_nothing_is_skipped() {
     };
     block_on(async {
         guarded.site.make_topics(1).await;
-        guarded
-            .site
-            .make_topic("count-counts-changelog", 1, &[("cleanup.policy", "compact")])
-            .await;
+        guarded.site.make_changelog(1).await;
         let changelog = guarded.topic("count-counts-changelog");
         let all = [
             (guarded.topic("keys"), Operation::Read),
@@ -336,10 +330,7 @@ fn h10_transactions_that_are_not_allowed_are_told_at_the_start() {
     };
     block_on(async {
         guarded.site.make_topics(1).await;
-        guarded
-            .site
-            .make_topic("count-counts-changelog", 1, &[("cleanup.policy", "compact")])
-            .await;
+        guarded.site.make_changelog(1).await;
         let changelog = guarded.topic("count-counts-changelog");
         guarded
             .allow(&[

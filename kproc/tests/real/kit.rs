@@ -1,18 +1,21 @@
 //! What the tests have in common: a broker, topics of a test's own, an application that counts, and an observer.
 
-use std::{collections::BTreeMap, future::Future, path::Path, sync::Arc, time::Duration};
+use std::{future::Future, path::Path, sync::Arc, time::Duration};
 
 use kproc::{
     App, Clock, Offset, Partition, Running, SystemClock, TopicPartition,
     cluster::{
-        Admin, Cluster, ClusterErrorKind, Isolation, NewTopic, ProducerOptions, Result,
+        Admin, Cluster, NewTopic, ProducerOptions,
         kafka::{KafkaCluster, KafkaOptions},
     },
     outbox::{Outbox, RawRecord},
     prelude::*,
 };
 
-use crate::broker::TestBroker;
+use crate::broker::{
+    TestBroker,
+    counts::{self, Counts},
+};
 
 /// The broker of all tests that leave it in peace.
 pub(crate) static SHARED: TestBroker = TestBroker::new(&[]);
@@ -25,6 +28,9 @@ pub(crate) const KEYS: Topic<String, String> = Topic::new("keys");
 /// What goes out: each key with how often it was seen so far.
 pub(crate) const COUNTS: Topic<String, u64> = Topic::new("counts");
 
+/// Its changelog, after the application's id.
+pub(crate) const CHANGELOG: &str = "count-counts-changelog";
+
 /// Counts keys.
 #[processor]
 #[derive(Default)]
@@ -36,7 +42,7 @@ pub(crate) struct Count {
 #[processor]
 impl Count {
     #[on_message(KEYS)]
-    fn count(&mut self, ctx: &mut Context<'_>, key: &str, _value: &str) -> kproc::Result<()> {
+    fn count(&mut self, ctx: &mut Context<'_>, key: &str, _value: &str) -> Result<()> {
         let mut count = self.counts.entry(key)?.or_default();
         *count += 1;
         ctx.send(&COUNTS, key, &*count)?;
@@ -130,6 +136,12 @@ impl Site {
         assert_eq!(made, [Ok(())], "{topic}");
     }
 
+    /// Makes the changelog of [`Count`], as an administrator would.
+    pub(crate) async fn make_changelog(&self, partitions: u32) {
+        self.make_topic(CHANGELOG, partitions, &[("cleanup.policy", "compact")])
+            .await;
+    }
+
     /// Writes one record for each key, in this order, and waits until all are written.
     pub(crate) async fn write(&self, keys: impl IntoIterator<Item: AsRef<str>>) {
         let topic: Arc<str> = self.topic("keys").into();
@@ -168,51 +180,16 @@ impl Site {
     }
 
     /// All counts that were written, in order for each key. Waits for a broker that is away.
-    pub(crate) async fn counts(&self) -> BTreeMap<String, Vec<u64>> {
-        let patience = self.clock.now() + PATIENCE;
-        loop {
-            match self.try_counts().await {
-                Ok(counts) => return counts,
-                Err(error) if error.kind == ClusterErrorKind::Retriable => {
-                    assert!(self.clock.now() < patience, "after a minute: {error}");
-                }
-                Err(error) => panic!("{error}"),
-            }
-        }
-    }
-
-    async fn try_counts(&self) -> Result<BTreeMap<String, Vec<u64>>> {
-        let topic: Arc<str> = self.topic("counts").into();
-        let described = self.admin().describe(vec![topic]).await?;
-        let partitions = described[0].as_ref().map_or(0, |topic| topic.partitions);
-        let mut counts = BTreeMap::<String, Vec<u64>>::new();
-        let mut reader = self.cluster.reader(Isolation::ReadCommitted)?;
-        for number in 0..partitions {
-            let place = self.partition("counts", number);
-            let ends = reader.watermarks(place.clone()).await?;
-            let mut next = ends.earliest;
-            while next < ends.stable {
-                let mut read = reader
-                    .read(place.clone(), next, 1000, Duration::from_secs(10))
-                    .await?;
-                next = read.next;
-                while let Some(record) = read.batch.record(0, place.partition) {
-                    let key = String::from_utf8(record.key.unwrap().to_vec()).unwrap();
-                    let count = u64::from_be_bytes(record.value.unwrap().try_into().unwrap());
-                    counts.entry(key).or_default().push(count);
-                    read.batch.advance();
-                }
-            }
-        }
-        Ok(counts)
+    pub(crate) async fn counts(&self) -> Counts {
+        counts::read(&*self.cluster, &*self.clock, &self.topic("counts")).await
     }
 
     /// Waits until that many counts were written, at least.
-    pub(crate) async fn counted(&self, running: &[&Running], number: usize) -> BTreeMap<String, Vec<u64>> {
+    pub(crate) async fn counted(&self, running: &[&Running], number: usize) -> Counts {
         let patience = self.clock.now() + PATIENCE;
         loop {
             let counts = self.counts().await;
-            if counts.values().map(Vec::len).sum::<usize>() >= number {
+            if counts::number_of(&counts) >= number {
                 return counts;
             }
             let statuses: Vec<_> = running.iter().map(|running| running.status()).collect();

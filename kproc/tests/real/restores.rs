@@ -16,13 +16,13 @@ use kproc::{
 
 use crate::{
     diary::{Diary, diarist, partitions, until, write},
-    kit::{Site, block_on, stop},
+    kit::{CHANGELOG, Site, block_on, stop},
 };
 
 /// Writes the changelog of an application that has counted each of `keys` keys seven times in a partition, and is to go on
 /// at the start of its input.
 async fn fill(site: &Site, partition: u32, keys: usize) {
-    let topic: Arc<str> = changelog(site).into();
+    let topic: Arc<str> = site.topic(CHANGELOG).into();
     let mut producer = site.cluster.producer(ProducerOptions::default()).unwrap();
     let mut outbox = Outbox::default();
     for number in 0..keys {
@@ -48,19 +48,6 @@ async fn fill(site: &Site, partition: u32, keys: usize) {
         .unwrap();
 }
 
-fn changelog(site: &Site) -> String {
-    format!("{}-count-counts-changelog", site.name)
-}
-
-async fn make_changelog(site: &Site, partitions: u32) {
-    let new = kproc::cluster::NewTopic {
-        name: changelog(site).into(),
-        partitions,
-        config: vec![("cleanup.policy".into(), "compact".into())],
-    };
-    assert_eq!(site.admin().create(vec![new]).await.unwrap(), [Ok(())]);
-}
-
 /// How far the restore of a partition is, if it is known.
 fn progress(running: &Running, partition: u32) -> Option<(u64, u64)> {
     running.status().tasks.iter().find_map(|task| match task.phase {
@@ -79,7 +66,7 @@ fn a_small_restore_does_not_wait_for_a_large_one() {
     };
     block_on(async {
         site.make_topics(2).await;
-        make_changelog(&site, 2).await;
+        site.make_changelog(2).await;
         fill(&site, 0, 200_000).await;
         fill(&site, 1, 1).await;
         write(&site, 1, "key 0", 1).await;
@@ -108,7 +95,7 @@ fn a_rebalance_in_the_middle_of_restores_is_survived() {
     };
     block_on(async {
         site.make_topics(2).await;
-        make_changelog(&site, 2).await;
+        site.make_changelog(2).await;
         for partition in 0..2 {
             fill(&site, partition, 100_000).await;
         }
@@ -151,7 +138,7 @@ fn d30_a_restore_that_was_killed_goes_on_where_it_was() {
     let Some(site) = Site::shared("d30") else { return };
     block_on(async {
         site.make_topics(1).await;
-        make_changelog(&site, 1).await;
+        site.make_changelog(1).await;
         fill(&site, 0, KEYS).await;
         let state = tempfile::tempdir().unwrap();
         let mut child = Command::new(std::env::current_exe().unwrap())

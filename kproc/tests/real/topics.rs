@@ -3,10 +3,11 @@
 use std::time::Duration;
 
 use kproc::{Clock, Running, prelude::*};
+use tempfile::TempDir;
 
 use crate::{
     broker::tool,
-    kit::{COUNTS, KEYS, PATIENCE, Site, block_on, stop},
+    kit::{CHANGELOG, COUNTS, KEYS, PATIENCE, Site, block_on, stop},
 };
 
 const STOP: Duration = Duration::from_secs(20);
@@ -23,15 +24,21 @@ async fn failure(running: &Running) -> String {
     error.to_string()
 }
 
+/// An application on new topics of so many partitions, with state in this directory, that has counted these keys.
+async fn begun(site: &Site, partitions: u32, keys: &[&str]) -> (TempDir, Running) {
+    site.make_topics(partitions).await;
+    let state = tempfile::tempdir().unwrap();
+    site.write(keys).await;
+    let running = site.app(state.path()).start().unwrap();
+    site.counted(&[&running], keys.len()).await;
+    (state, running)
+}
+
 #[test]
 fn g01_an_input_that_is_deleted_stops_the_application_and_the_status_says_so() {
     let Some(site) = Site::shared("g01") else { return };
     block_on(async {
-        site.make_topics(2).await;
-        let state = tempfile::tempdir().unwrap();
-        site.write(["apple", "plum"]).await;
-        let running = site.app(state.path()).start().unwrap();
-        site.counted(&[&running], 2).await;
+        let (_state, running) = begun(&site, 2, &["apple", "plum"]).await;
         site.delete_topic("keys").await;
         let error = failure(&running).await;
         assert!(error.contains("deleted"), "{error}");
@@ -44,11 +51,7 @@ fn g01_a_stop_keeps_its_deadline_when_the_input_was_deleted() {
         return;
     };
     block_on(async {
-        site.make_topics(2).await;
-        let state = tempfile::tempdir().unwrap();
-        site.write(["apple", "plum"]).await;
-        let running = site.app(state.path()).start().unwrap();
-        site.counted(&[&running], 2).await;
+        let (_state, running) = begun(&site, 2, &["apple", "plum"]).await;
         site.delete_topic("keys").await;
         let begun = site.clock.now();
         running.shutdown(Duration::from_secs(10));
@@ -65,11 +68,7 @@ fn c21_an_input_that_is_made_again_stops_the_application() {
         return;
     };
     block_on(async {
-        site.make_topics(1).await;
-        let state = tempfile::tempdir().unwrap();
-        site.write(["k"; 10]).await;
-        let running = site.app(state.path()).start().unwrap();
-        site.counted(&[&running], 10).await;
+        let (state, running) = begun(&site, 1, &["k"; 10]).await;
         site.delete_topic("keys").await;
         site.make_topic("keys", 1, &[]).await;
         site.write(["k"; 30]).await;
@@ -117,16 +116,10 @@ fn d10_a_changelog_that_was_made_again_is_told_from_the_one_of_the_state() {
         return;
     };
     block_on(async {
-        site.make_topics(1).await;
-        let state = tempfile::tempdir().unwrap();
-        site.write(["k"; 10]).await;
-        let running = site.app(state.path()).start().unwrap();
-        site.counted(&[&running], 10).await;
+        let (state, running) = begun(&site, 1, &["k"; 10]).await;
         stop(&running, STOP).await;
-        let changelog = "count-counts-changelog";
-        site.delete_topic(changelog).await;
-        site.make_topic(changelog, 1, &[("cleanup.policy", "compact")])
-            .await;
+        site.delete_topic(CHANGELOG).await;
+        site.make_changelog(1).await;
         let running = site.app(state.path()).start().unwrap();
         let error = failure(&running).await;
         assert!(error.contains("another changelog"), "{error}");
@@ -147,11 +140,7 @@ fn grow(site: &Site, topic: &str, partitions: &str) {
 fn c04_an_input_that_grows_stops_an_application_with_state() {
     let Some(site) = Site::shared("c04") else { return };
     block_on(async {
-        site.make_topics(2).await;
-        let state = tempfile::tempdir().unwrap();
-        site.write(["apple", "plum"]).await;
-        let running = site.app(state.path()).start().unwrap();
-        site.counted(&[&running], 2).await;
+        let (state, running) = begun(&site, 2, &["apple", "plum"]).await;
         grow(&site, "keys", "4");
         let error = failure(&running).await;
         for part in ["c04-keys", "had 2 partitions", "Go on with a new topic"] {

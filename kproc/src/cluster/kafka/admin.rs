@@ -183,10 +183,20 @@ impl Admin for KafkaAdmin {
     fn describe(&mut self, topics: Vec<Arc<str>>) -> BoxFuture<'_, Result<Vec<Option<TopicDescription>>>> {
         Box::pin(async move {
             let mut found = self.topics(&topics).await?;
-            for topic in &mut found {
-                let Some(description) = topic else { continue };
+            // All questions are on their way before the first answer is waited for.
+            let ask = |topic: &TopicDescription| {
+                describe_config(&self.client, native::Resource::Topic, &topic.name)
+            };
+            let calls: Vec<_> = found
+                .iter()
+                .map(|topic| topic.as_ref().map(ask).transpose())
+                .collect::<Result<_>>()?;
+            for (topic, call) in found.iter_mut().zip(calls) {
+                let (Some(description), Some(call)) = (topic.as_mut(), call) else {
+                    continue;
+                };
                 let name = description.name.clone();
-                match describe_config(&self.client, native::Resource::Topic, &name)?.await {
+                match call.await {
                     Ok(config) => description.config = config,
                     // It was deleted meanwhile.
                     Err(error) if kind_of(error.code) == ClusterErrorKind::UnknownTopic => *topic = None,

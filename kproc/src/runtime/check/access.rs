@@ -11,17 +11,13 @@ use crate::cluster::{Operation, Resource};
 pub(super) fn check(plan: &Plan, facts: &Facts, needed: &[Needed], faults: &mut Faults) {
     let topology = &plan.topology;
     let mut uses: BTreeMap<Arc<str>, Vec<(Operation, &str)>> = BTreeMap::new();
-    for input in topology.groups.iter().flat_map(|group| &group.inputs) {
-        let uses = uses.entry(topology.bound(&input.name)).or_default();
-        uses.push((Operation::Read, "an input"));
+    for input in topology.inputs() {
+        uses.entry(input).or_default().push((Operation::Read, "an input"));
     }
-    for output in topology
-        .processors
-        .iter()
-        .flat_map(|processor| &processor.outputs)
-    {
-        let uses = uses.entry(topology.bound(&output.topic.name)).or_default();
-        uses.push((Operation::Write, "an output"));
+    for output in topology.outputs() {
+        uses.entry(output)
+            .or_default()
+            .push((Operation::Write, "an output"));
     }
     for changelog in needed {
         let uses = uses.entry(changelog.topic.clone()).or_default();

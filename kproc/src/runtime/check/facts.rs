@@ -61,9 +61,7 @@ impl Facts {
     ) -> Result<Self, RunError> {
         let mut facts = Self::none(cluster)?;
         let topology = &plan.topology;
-        let inputs = topology.groups.iter().flat_map(|group| &group.inputs);
-        let mut names: Vec<Arc<str>> = inputs.map(|input| topology.bound(&input.name)).collect();
-        names.extend(topology.outputs());
+        let mut names: Vec<Arc<str>> = topology.inputs().chain(topology.outputs()).collect();
         names.extend(needed.iter().map(|needed| needed.topic.clone()));
         names.sort();
         names.dedup();

@@ -47,9 +47,7 @@ impl Fingerprint {
     pub(super) fn of(topology: &Topology) -> Self {
         let mut parts = [Vec::new(), Vec::new(), Vec::new()];
         let [inputs, processors, stores] = &mut parts;
-        for input in topology.groups.iter().flat_map(|group| &group.inputs) {
-            inputs.push(Part::new(topology.bound(&input.name).to_string(), &[]));
-        }
+        inputs.extend(topology.inputs().map(|input| Part::new(input.to_string(), &[])));
         for (number, processor) in topology.processors.iter().enumerate() {
             let mut reads: Vec<_> = processor
                 .inputs

@@ -22,7 +22,7 @@ mod members;
 mod outputs;
 mod transactions;
 
-use super::{error::RunError, identity::Identity, learn::learn, plan::Plan};
+use super::{error::RunError, identity::Identity, plan::Plan};
 use crate::{
     clock::Clock,
     cluster::{Cluster, NewTopic, Operation, Resource},
@@ -52,7 +52,6 @@ pub(super) async fn check(
     members::check(plan, &facts, clock, &mut faults).await?;
     faults.none()?;
     create::create(plan, &mut facts, clock, &missing).await?;
-    learn(plan.topology.bindings.limits(), facts.topics.values());
     // Without faults, all are known.
     Ok(counts.into_iter().flatten().collect())
 }

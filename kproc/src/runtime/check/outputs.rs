@@ -13,8 +13,7 @@ pub(super) fn check(plan: &Plan, facts: &Facts, faults: &mut Faults) {
         return;
     }
     let topology = &plan.topology;
-    let inputs = topology.groups.iter().flat_map(|group| &group.inputs);
-    let read: Vec<Arc<str>> = inputs.map(|input| topology.bound(&input.name)).collect();
+    let read: Vec<Arc<str>> = topology.inputs().collect();
     let mut outputs: Vec<Arc<str>> = topology.outputs().collect();
     outputs.sort();
     outputs.dedup();

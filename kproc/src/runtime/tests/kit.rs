@@ -149,6 +149,18 @@ impl World {
         Self::new(executor, &[("words", 4), ("counts", 4)])
     }
 
+    /// One in which ten records of one key, in partition 0, were counted, with state in `a`.
+    pub(super) fn counted(seed: u64) -> Self {
+        let mut world = Self::of_words(Executor::new(seed));
+        for number in 0..10 {
+            world.write("words", 0, "k", number);
+        }
+        let instance = world.start("a");
+        world.drain(&instance);
+        assert_eq!(world.stop(&instance), Ok(()));
+        world
+    }
+
     pub(super) fn create(&mut self, name: &str, partitions: u32, config: &[(&str, &str)]) {
         let config = config
             .iter()

@@ -140,22 +140,10 @@ fn a_changelog_that_would_lose_old_state_is_refused() {
     assert!(faults[0].contains("`cleanup.policy=delete`"), "{faults:#?}");
 }
 
-/// A world in which ten records of partition 0 were counted, with state in `a`.
-fn counted(seed: u64) -> World {
-    let mut world = World::of_words(Executor::new(seed));
-    for number in 0..10 {
-        world.write("words", 0, "k", number);
-    }
-    let instance = world.start("a");
-    world.drain(&instance);
-    assert_eq!(world.stop(&instance), Ok(()));
-    world
-}
-
 #[test]
 fn d10_a_changelog_that_was_deleted_is_not_silently_made_again() {
     for keep_state in [true, false] {
-        let mut world = counted(1);
+        let mut world = World::counted(1);
         world.admin(async |admin| admin.delete(vec![CHANGELOG.into()]).await.map(drop));
         let instance = world.start(if keep_state { "a" } else { "elsewhere" });
         let faults = faults(world.wait(&instance));
@@ -170,7 +158,7 @@ fn d10_a_changelog_that_was_deleted_is_not_silently_made_again() {
 
 #[test]
 fn d10_a_changelog_that_was_made_again_is_told_from_the_one_of_the_state() {
-    let mut world = counted(1);
+    let mut world = World::counted(1);
     world.admin(async |admin| admin.delete(vec![CHANGELOG.into()]).await.map(drop));
     world.create(CHANGELOG, 4, &[("cleanup.policy", "compact")]);
     let instance = world.start("a");
@@ -184,7 +172,7 @@ fn d10_a_changelog_that_was_made_again_is_told_from_the_one_of_the_state() {
 
 #[test]
 fn c23_offsets_that_have_expired_do_not_make_it_count_twice() {
-    let mut world = counted(1);
+    let mut world = World::counted(1);
     let place = TopicPartition::new("words", Partition::new(0));
     world.admin(async |admin| {
         admin
@@ -201,7 +189,7 @@ fn c23_offsets_that_have_expired_do_not_make_it_count_twice() {
 
 #[test]
 fn c22_d07_an_offset_that_the_log_no_longer_has_is_an_error_and_no_jump() {
-    let mut world = counted(1);
+    let mut world = World::counted(1);
     for number in 10..30 {
         world.write("words", 0, "k", number);
     }
@@ -217,7 +205,7 @@ fn c22_d07_an_offset_that_the_log_no_longer_has_is_an_error_and_no_jump() {
 
 #[test]
 fn an_offset_that_was_set_beyond_the_end_is_told_as_such() {
-    let mut world = counted(1);
+    let mut world = World::counted(1);
     let place = TopicPartition::new("words", Partition::new(0));
     let set = vec![(place, Some(Offset::new(50)))];
     world.admin(async |admin| admin.set_group_offsets(APP.to_owned(), set.clone()).await);

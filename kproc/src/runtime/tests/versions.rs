@@ -60,22 +60,10 @@ fn upgrade(world: &mut World, slot: &str) -> Instance {
     world.start_app(settings, factories)
 }
 
-/// Ten records of one key were counted, with state in `a`.
-fn counted(seed: u64) -> World {
-    let mut world = World::of_words(Executor::new(seed));
-    for number in 0..10 {
-        world.write("words", 0, "k", number);
-    }
-    let instance = world.start("a");
-    world.drain(&instance);
-    assert_eq!(world.stop(&instance), Ok(()));
-    world
-}
-
 #[test]
 fn d12_a_store_that_is_new_starts_empty_and_the_others_go_on() {
     for slot in ["a", "elsewhere"] {
-        let mut world = counted(1);
+        let mut world = World::counted(1);
         let instance = upgrade(&mut world, slot);
         world.write("words", 0, "k", 10);
         world.drain(&instance);
@@ -87,7 +75,7 @@ fn d12_a_store_that_is_new_starts_empty_and_the_others_go_on() {
 
 #[test]
 fn d10_the_changelog_of_a_store_that_was_new_once_is_missed_later() {
-    let mut world = counted(1);
+    let mut world = World::counted(1);
     let instance = upgrade(&mut world, "a");
     world.write("words", 0, "k", 10);
     world.drain(&instance);
@@ -109,7 +97,7 @@ fn d10_the_changelog_of_a_store_that_was_new_once_is_missed_later() {
 
 #[test]
 fn a_member_that_is_another_version_keeps_the_new_one_from_joining() {
-    let mut world = counted(1);
+    let mut world = World::counted(1);
     let old = world.start("a");
     world.until("it runs", |_| old.running.status().state == RunState::Running);
     world.drain(&old);
@@ -146,7 +134,7 @@ fn a_member_that_is_another_version_keeps_the_new_one_from_joining() {
 #[test]
 fn a_member_of_another_version_that_goes_is_waited_for() {
     for crash in [true, false] {
-        let mut world = counted(1);
+        let mut world = World::counted(1);
         let old = world.start("a");
         world.until("it runs", |_| old.running.status().state == RunState::Running);
         world.drain(&old);
@@ -165,7 +153,7 @@ fn a_member_of_another_version_that_goes_is_waited_for() {
 
 #[test]
 fn members_that_differ_are_told_with_all_other_faults_and_at_once() {
-    let mut world = counted(1);
+    let mut world = World::counted(1);
     let old = world.start("a");
     world.drain(&old);
     world.create(NEW_CHANGELOG, 3, &[("cleanup.policy", "compact")]);

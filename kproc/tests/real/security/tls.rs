@@ -17,21 +17,25 @@ use crate::{broker::TestBroker, kit::block_on};
 /// Where certificates and keys are.
 const FOLDER: &str = concat!(env!("CARGO_TARGET_TMPDIR"), "/tls");
 
+/// What brokers show, and whom they believe.
+const KEYSTORE: &str = concat!(
+    "ssl.keystore.location=",
+    env!("CARGO_TARGET_TMPDIR"),
+    "/tls/broker.both"
+);
+const TRUSTSTORE: &str = concat!(
+    "ssl.truststore.location=",
+    env!("CARGO_TARGET_TMPDIR"),
+    "/tls/ca.pem"
+);
+
 /// Wants a certificate of whoever connects.
 static MUTUAL: TestBroker = TestBroker::new(&[
     "listener.security.protocol.map=CONTROLLER:PLAINTEXT,PLAINTEXT:SSL",
     "ssl.keystore.type=PEM",
-    concat!(
-        "ssl.keystore.location=",
-        env!("CARGO_TARGET_TMPDIR"),
-        "/tls/broker.both"
-    ),
+    KEYSTORE,
     "ssl.truststore.type=PEM",
-    concat!(
-        "ssl.truststore.location=",
-        env!("CARGO_TARGET_TMPDIR"),
-        "/tls/ca.pem"
-    ),
+    TRUSTSTORE,
     "ssl.client.auth=required",
 ]);
 
@@ -39,17 +43,9 @@ static MUTUAL: TestBroker = TestBroker::new(&[
 static LOGIN: TestBroker = TestBroker::new(&[
     "listener.security.protocol.map=CONTROLLER:PLAINTEXT,PLAINTEXT:SASL_SSL",
     "ssl.keystore.type=PEM",
-    concat!(
-        "ssl.keystore.location=",
-        env!("CARGO_TARGET_TMPDIR"),
-        "/tls/broker.both"
-    ),
+    KEYSTORE,
     "ssl.truststore.type=PEM",
-    concat!(
-        "ssl.truststore.location=",
-        env!("CARGO_TARGET_TMPDIR"),
-        "/tls/ca.pem"
-    ),
+    TRUSTSTORE,
     "sasl.enabled.mechanisms=PLAIN,SCRAM-SHA-512,OAUTHBEARER",
     "sasl.mechanism.inter.broker.protocol=PLAIN",
     "listener.name.plaintext.plain.sasl.jaas.config=\
