@@ -3,12 +3,12 @@
 use std::{collections::BTreeMap, fmt::Debug, time::Duration};
 
 use flights::{Delays, Totals};
-use kproc::Clock;
 
 use crate::{
     batch::assert_same,
     broker::TestBroker,
-    kit::{Kafka, Program, block_on},
+    chance::Chance,
+    kit::{Kafka, Program, block_on, hour},
     part::Part,
 };
 
@@ -25,31 +25,6 @@ const TENTH: Duration = Duration::from_millis(100);
 fn length() -> Duration {
     let seconds = std::env::var("KPROC_HANDOVER_SECONDS").ok();
     Duration::from_secs(seconds.map_or(12, |text| text.parse().unwrap()))
-}
-
-/// A sequence of numbers that looks like chance: that of `KPROC_HANDOVER_SEED`, or a new one. Says which.
-struct Chance(u64);
-
-impl Chance {
-    fn new(kafka: &Kafka) -> Self {
-        let seed = std::env::var("KPROC_HANDOVER_SEED").ok();
-        let seed = seed.map_or_else(
-            || kafka.clock.wall().as_millis() as u64,
-            |text| text.parse().unwrap(),
-        );
-        println!("KPROC_HANDOVER_SEED={seed}");
-        Self(seed)
-    }
-
-    /// A number below `bound`.
-    fn below(&mut self, bound: u64) -> u64 {
-        // SplitMix64.
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut mixed = self.0;
-        mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        (mixed ^ (mixed >> 31)) % bound
-    }
 }
 
 /// What the processes have written, and what they should have.
@@ -115,10 +90,6 @@ fn come_and_go(kafka: &Kafka, kills: bool) -> Outcome {
     }
 }
 
-fn hour(key: &str) -> (String, String) {
-    serde_json::from_str(key).unwrap()
-}
-
 /// Every key is there, and its counts are at least what they should be.
 #[track_caller]
 fn assert_nothing_missing<K: Ord + Debug, V: Debug>(
@@ -142,7 +113,7 @@ fn assert_nothing_missing<K: Ord + Debug, V: Debug>(
 fn g07_every_count_is_exact_while_processes_come_and_go() {
     let Some(brokers) = CLEAN.address() else { return };
     let outcome = come_and_go(&Kafka::new(brokers), false);
-    let (hours, aircraft) = outcome.part.answers();
+    let answers = outcome.part.answers();
     let mut counts: BTreeMap<(String, String), u64> = BTreeMap::new();
     for (key, delays) in &outcome.hours {
         let count = counts.entry(hour(key)).or_default();
@@ -156,8 +127,8 @@ fn g07_every_count_is_exact_while_processes_come_and_go() {
         .hours
         .into_iter()
         .map(|(key, delays)| (hour(&key), delays));
-    assert_same(&found.collect(), &hours);
-    assert_same(&outcome.aircraft.into_iter().collect(), &aircraft);
+    assert_same(&found.collect(), &answers.hours);
+    assert_same(&outcome.aircraft.into_iter().collect(), &answers.aircraft);
 }
 
 /// Scenario C08 and promise 2: whatever is killed, nothing is missing.
@@ -165,16 +136,16 @@ fn g07_every_count_is_exact_while_processes_come_and_go() {
 fn c08_nothing_is_missing_while_processes_are_killed() {
     let Some(brokers) = KILLED.address() else { return };
     let outcome = come_and_go(&Kafka::new(brokers), true);
-    let (hours, aircraft) = outcome.part.answers();
+    let answers = outcome.part.answers();
     let found = outcome
         .hours
         .into_iter()
         .map(|(key, delays)| (hour(&key), delays));
-    assert_nothing_missing(&found.collect(), &hours, |delays| {
+    assert_nothing_missing(&found.collect(), &answers.hours, |delays| {
         vec![delays.flights, delays.cancelled]
     });
     let found = outcome.aircraft.into_iter().collect();
-    assert_nothing_missing(&found, &aircraft, |totals| {
+    assert_nothing_missing(&found, &answers.aircraft, |totals| {
         vec![totals.flights, totals.miles, totals.air_min]
     });
 }

@@ -136,6 +136,13 @@ impl Kafka {
     /// All records of a topic, by Kafka's console consumer, in order within their partitions.
     pub(crate) async fn consume<V: DeserializeOwned>(&self, topic: &str) -> Vec<(String, V)> {
         let length = self.length(topic).await;
+        let all = ["--max-messages", &length.to_string(), "--timeout-ms", "60000"];
+        let records = self.console_consumer(topic, &all);
+        assert_eq!(records.len() as u64, length);
+        records
+    }
+
+    fn console_consumer<V: DeserializeOwned>(&self, topic: &str, until: &[&str]) -> Vec<(String, V)> {
         let classpath = broker::tools().unwrap().join("target/libs/*");
         let output = Command::new("java")
             .args([
@@ -153,22 +160,24 @@ impl Kafka {
                 topic,
                 "--from-beginning",
             ])
-            .args(["--max-messages", &length.to_string(), "--timeout-ms", "60000"])
+            .args(until)
             .args(["--formatter-property", "print.key=true"])
             .output()
             .unwrap();
         let text = String::from_utf8(output.stdout).unwrap();
         let errors = String::from_utf8_lossy(&output.stderr);
         assert!(output.status.success(), "{errors}");
-        let records: Vec<_> = text
-            .lines()
-            .map(|line| {
-                let (key, value) = line.split_once('\t').unwrap();
-                (key.to_owned(), serde_json::from_str(value).unwrap())
-            })
-            .collect();
-        assert_eq!(records.len() as u64, length, "{errors}");
-        records
+        let record = |line: &str| {
+            let (key, value) = line.split_once('\t').unwrap();
+            (key.to_owned(), serde_json::from_str(value).unwrap())
+        };
+        text.lines().map(record).collect()
+    }
+
+    /// All committed records of a topic, by Kafka's console consumer, which waits for more until nothing has come for a while.
+    pub(crate) fn consume_committed<V: DeserializeOwned>(&self, topic: &str) -> Vec<(String, V)> {
+        let quiet = ["--isolation-level", "read_committed", "--timeout-ms", "6000"];
+        self.console_consumer(topic, &quiet)
     }
 
     pub(crate) async fn pause(&self, time: Duration) {
@@ -198,6 +207,16 @@ pub(crate) struct Program(Child);
 
 impl Program {
     pub(crate) fn start(kafka: &Kafka, state: &Path) -> Self {
+        Self::start_with(kafka, state, &[])
+    }
+
+    /// Starts it with transactions, which are given up soon if it dies for good.
+    pub(crate) fn start_exact(kafka: &Kafka, state: &Path) -> Self {
+        let exact = ["--processing", "exactly_once", "--transaction-timeout", "5s"];
+        Self::start_with(kafka, state, &exact)
+    }
+
+    fn start_with(kafka: &Kafka, state: &Path, more: &[&str]) -> Self {
         // Members hear of each other's coming with their heartbeats, of which there are nine in a session.
         let settings = [
             "--session-timeout",
@@ -208,15 +227,30 @@ impl Program {
             "warn",
         ];
         let mut command = command(kafka, "run");
-        command.args(settings).arg("--state-dir").arg(state);
+        command.args(settings).args(more).arg("--state-dir").arg(state);
         Self(command.spawn().unwrap())
     }
 
     /// Asks it to stop, as a service manager does, and waits for it.
     pub(crate) fn stop(mut self) -> ExitStatus {
-        let asked = Command::new("kill").arg(self.0.id().to_string()).status();
-        assert!(asked.unwrap().success());
+        self.signal("-TERM");
         self.0.wait().unwrap()
+    }
+
+    /// Stops the clock for it: it does nothing and notices nothing.
+    pub(crate) fn freeze(&self) {
+        self.signal("-STOP");
+    }
+
+    pub(crate) fn thaw(&self) {
+        self.signal("-CONT");
+    }
+
+    fn signal(&self, signal: &str) {
+        let sent = Command::new("kill")
+            .args([signal, &self.0.id().to_string()])
+            .status();
+        assert!(sent.unwrap().success());
     }
 
     /// Kills it, as the kernel does when memory runs out.
@@ -232,6 +266,11 @@ impl Drop for Program {
         let _ = self.0.kill();
         let _ = self.0.wait();
     }
+}
+
+/// The key of an hour's delays.
+pub(crate) fn hour(key: &str) -> (String, String) {
+    serde_json::from_str(key).unwrap()
 }
 
 /// Runs a test's body on this thread.

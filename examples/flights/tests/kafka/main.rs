@@ -3,10 +3,11 @@
 //! What is judged is what Kafka's own console consumer reads, against answers that kproc had no part in.
 
 #[path = "../whole/batch.rs"]
-#[expect(dead_code, reason = "one of its answers is not in a topic")]
 mod batch;
 #[path = "../../../../kproc/tests/broker/mod.rs"]
 mod broker;
+mod chance;
+mod exact;
 mod handover;
 mod kit;
 mod part;

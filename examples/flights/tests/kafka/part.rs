@@ -11,12 +11,24 @@ use kproc::{
 };
 use serde::{Deserialize, Serialize};
 
-use crate::batch::{AircraftTotals, HourlyDelays, aircraft_totals, assert_same, hourly_delays};
+use crate::batch::{
+    AircraftTotals, HourlyDelays, aircraft_totals, assert_same, flights_without_aircraft, hourly_delays,
+};
 
 /// A part of the data.
 pub(crate) struct Part {
     flights: Rows,
     planes: Rows,
+}
+
+/// What a batch over the rows has found.
+pub(crate) struct Answers {
+    pub(crate) hours: HourlyDelays,
+    pub(crate) aircraft: AircraftTotals,
+    /// How many flights each aircraft has, cancelled ones too.
+    pub(crate) by_aircraft: BTreeMap<String, u64>,
+    /// How many flights without a tail number each airport has.
+    pub(crate) without_aircraft: BTreeMap<String, u64>,
 }
 
 struct Rows {
@@ -80,9 +92,11 @@ impl Part {
     }
 
     /// The answers: what is to come out.
-    pub(crate) fn answers(&self) -> (HourlyDelays, AircraftTotals) {
+    pub(crate) fn answers(&self) -> Answers {
         let mut hours = HourlyDelays::new();
         let mut aircraft = AircraftTotals::new();
+        let mut without_aircraft = BTreeMap::new();
+        let mut by_aircraft = BTreeMap::new();
         let planes = self.planes.all::<Plane<'_>>();
         let models: BTreeMap<_, _> = planes
             .map(|(tail_number, plane)| (tail_number, plane.model))
@@ -96,6 +110,10 @@ impl Part {
                 max_delay_min: None,
             });
             hour.flights += 1;
+            match &flight.tail_number {
+                Some(tail) => *by_aircraft.entry(tail.clone()).or_default() += 1,
+                None => *without_aircraft.entry(flight.origin.to_string()).or_default() += 1,
+            }
             let Some(delay) = flight.departure_delay_min else {
                 hour.cancelled += 1;
                 continue;
@@ -113,7 +131,12 @@ impl Part {
             totals.miles += flight.distance_miles;
             totals.air_min += flight.air_time_min.unwrap_or(0);
         }
-        (hours, aircraft)
+        Answers {
+            hours,
+            aircraft,
+            by_aircraft,
+            without_aircraft,
+        }
     }
 }
 
@@ -131,7 +154,8 @@ fn push(outbox: &mut Outbox, topic: &str, timestamp: Timestamp, key: &str, value
 /// The batch here is right if it finds for all rows what `answers/compute.py` has found.
 #[test]
 fn the_batch_over_all_rows_finds_the_known_answers() {
-    let (hours, aircraft) = Part::first(usize::MAX).answers();
-    assert_same(&hours, &hourly_delays());
-    assert_same(&aircraft, &aircraft_totals());
+    let answers = Part::first(usize::MAX).answers();
+    assert_same(&answers.hours, &hourly_delays());
+    assert_same(&answers.aircraft, &aircraft_totals());
+    assert_same(&answers.without_aircraft, &flights_without_aircraft());
 }
