@@ -5,7 +5,7 @@
 //! seed gives the same one again, byte for byte (`Executor::trace`). Time itself is in `clock`.
 
 use std::{
-    collections::BTreeMap,
+    collections::{BTreeMap, BTreeSet},
     future::Future,
     pin::pin,
     sync::{Arc, PoisonError},
@@ -51,6 +51,7 @@ struct Running {
 pub(crate) struct Executor {
     clock: SimClock,
     running: BTreeMap<u64, Running>,
+    frozen: BTreeSet<Crew>,
     spawned: u64,
     steps: u64,
 }
@@ -61,6 +62,7 @@ impl Executor {
         Self {
             clock: SimClock::new(seed),
             running: BTreeMap::new(),
+            frozen: BTreeSet::new(),
             spawned: 0,
             steps: 0,
         }
@@ -100,6 +102,7 @@ impl Executor {
     /// A crash: drops all futures of a crew, wherever they are. Sever its link to the cluster first; else the
     /// destructors still reach it, and the crash looks like a clean end.
     pub(crate) fn kill(&mut self, crew: Crew) {
+        self.frozen.remove(&crew);
         let unborn = {
             let mut shared = self.clock.lock();
             let (unborn, others) = std::mem::take(&mut shared.seeds)
@@ -124,15 +127,18 @@ impl Executor {
     /// Polls one woken future; false: none is woken.
     pub(crate) fn step_ready(&mut self) -> bool {
         let seeds = std::mem::take(&mut self.clock.lock().seeds);
+        let (unborn, seeds): (Vec<_>, Vec<_>) = seeds
+            .into_iter()
+            .partition(|(crew, _)| self.frozen.contains(crew));
         for (crew, seed) in seeds {
             self.add(crew, seed());
         }
         let number = {
             let mut shared = self.clock.lock();
-            if shared.ready.is_empty() {
+            shared.seeds.extend(unborn);
+            let Some(choice) = self.choose(&mut shared) else {
                 return false;
-            }
-            let choice = (shared.random() % shared.ready.len() as u64) as usize;
+            };
             let number = shared.ready.remove(choice);
             shared.note(b'p', number);
             number
@@ -150,6 +156,23 @@ impl Executor {
             }
         }
         true
+    }
+
+    /// Which of those that were woken comes next, if any can.
+    fn choose(&self, shared: &mut Shared) -> Option<usize> {
+        let can = |number: &u64| {
+            let running = self.running.get(number);
+            running.is_none_or(|running| !self.frozen.contains(&running.crew))
+        };
+        if self.frozen.is_empty() {
+            let ready = shared.ready.len() as u64;
+            return (ready > 0).then(|| (shared.random() % ready) as usize);
+        }
+        let awake: Vec<usize> = (0..shared.ready.len())
+            .filter(|place| can(&shared.ready[*place]))
+            .collect();
+        let choice = shared.random() % (awake.len() as u64).max(1);
+        awake.get(choice as usize).copied()
     }
 
     /// Lets time go on to the next timer, `until` at most. False: there is none before that.
@@ -260,6 +283,21 @@ impl Executor {
         self.add(crew, Box::pin(future));
     }
 
+    /// Stops a crew as SIGSTOP does: nothing of it is polled, and what is due or answered meanwhile waits for it. Its
+    /// link to the cluster is to be frozen, too.
+    pub(crate) fn freeze(&mut self, crew: Crew) {
+        if self.frozen.insert(crew) {
+            self.clock.lock().note(b'f', crew.0);
+        }
+    }
+
+    /// Lets it go on, as if nothing had been.
+    pub(crate) fn thaw(&mut self, crew: Crew) {
+        if self.frozen.remove(&crew) {
+            self.clock.lock().note(b't', crew.0);
+        }
+    }
+
     /// How many futures of a crew have not ended.
     pub(crate) fn alive(&self, crew: Crew) -> usize {
         let unborn = self
@@ -305,9 +343,7 @@ mod tests {
     #[test]
     fn a_seed_is_a_history() {
         assert_eq!(history(7), history(7));
-        let different = (0..20)
-            .map(|seed| history(seed).0)
-            .collect::<std::collections::BTreeSet<_>>();
+        let different = (0..20).map(|seed| history(seed).0).collect::<BTreeSet<_>>();
         assert!(
             different.len() > 10,
             "seeds hardly matter: {} histories of 20",
@@ -332,6 +368,27 @@ mod tests {
         assert_eq!(clock.now(), Duration::from_secs(12));
         executor.settle();
         assert_eq!(executor.alive(Crew(1)), 1);
+    }
+
+    #[test]
+    fn a_frozen_crew_finds_all_that_was_due_when_it_thaws() {
+        let mut executor = Executor::new(1).without_delays();
+        let clock = executor.clock().clone();
+        let woken = Rc::new(RefCell::new(Vec::new()));
+        for (crew, due) in [(1, 1_u64), (1, 2), (2, 3)] {
+            let (clock, woken) = (clock.clone(), woken.clone());
+            executor.spawn(Crew(crew), async move {
+                clock.sleep_until(Duration::from_secs(due)).await;
+                woken.borrow_mut().push((crew, clock.now().as_secs()));
+            });
+        }
+        executor.settle();
+        executor.freeze(Crew(1));
+        executor.advance(Duration::from_secs(5));
+        assert_eq!(*woken.borrow(), [(2, 3)]);
+        executor.thaw(Crew(1));
+        executor.settle();
+        assert_eq!(*woken.borrow(), [(2, 3), (1, 5), (1, 5)]);
     }
 
     #[test]

@@ -42,6 +42,8 @@ pub(super) struct MemberState {
     pub(super) mailbox: Arc<Mailbox>,
     pub(super) link: Link,
     pub(super) presence: Presence,
+    /// Lost while nothing was heard of it: it is told once it is heard again.
+    pub(super) untold: Vec<(TopicPartition, Owner)>,
 }
 
 /// Whether a member is part of the group.
@@ -117,16 +119,13 @@ impl GroupState {
         present
     }
 
-    /// Ends all ownerships of a member, and says which they were.
-    fn end_all(&mut self, member: MemberId) -> Owned {
-        let own = self.owners.iter().filter(|(_, owner)| owner.member == member);
-        let own: Owned = own
-            .map(|(place, owner)| (place.clone(), owner.ownership))
-            .collect();
-        for (place, ownership) in &own {
-            self.end(place, *ownership);
-        }
-        own
+    /// Ends all ownerships of a member, and says which they were. It does not know yet.
+    fn end_all(&mut self, member: MemberId) -> Vec<(TopicPartition, Owner)> {
+        let (own, others) = std::mem::take(&mut self.owners)
+            .into_iter()
+            .partition(|(_, owner)| owner.member == member);
+        self.owners = others;
+        BTreeMap::into_iter(own).collect()
     }
 }
 
@@ -174,7 +173,9 @@ impl Core {
         };
         let before = std::mem::replace(&mut member.presence, Presence::Here);
         // The news may be older than the end of who sent it.
-        let gone = member.link.is_severed() || member.mailbox.is_closed();
+        let gone = member.link.is_silent() || member.mailbox.is_closed();
+        let lost = std::mem::take(&mut member.untold);
+        self.tell_lost(group, id, lost);
         if before == Presence::Out {
             self.balance(driver, group);
         }
@@ -214,8 +215,8 @@ impl Core {
                 continue;
             };
             let mailbox = member.mailbox.clone();
-            if mailbox.is_closed() {
-                continue; // The object is gone, though the link is back.
+            if mailbox.is_closed() || member.link.is_silent() {
+                continue; // The object is gone, though the link is back, or the process stands still.
             }
             if let Some(waker) = mailbox.waker() {
                 self.wake(waker); // Events may have come meanwhile.
@@ -251,11 +252,25 @@ impl Core {
         }
         member.presence = Presence::Out;
         let lost = state.end_all(id);
-        if !lost.is_empty() {
-            self.post(group, id, Event::Lost(lost));
+        if let Some(member) = state.members.get_mut(&id) {
+            member.untold.extend(lost);
         }
         self.forget_if_gone(group, id);
         self.balance(driver, group);
+    }
+
+    /// Tells a member what it has lost. Until then it goes on as if it had it.
+    fn tell_lost(&mut self, group: &str, id: MemberId, lost: Vec<(TopicPartition, Owner)>) {
+        if lost.is_empty() {
+            return;
+        }
+        let numbered = |(place, owner): &(TopicPartition, Owner)| (place.clone(), owner.ownership);
+        let event = Event::Lost(lost.iter().map(numbered).collect());
+        self.post_with(group, id, event, move || {
+            for (_, owner) in lost {
+                owner.over.store(true, Ordering::SeqCst);
+            }
+        });
     }
 
     /// Forgets a member that is out of the group and that nobody can bring back.
@@ -279,7 +294,9 @@ impl Core {
         let Some(member) = state.members.remove(&id) else {
             return;
         };
-        state.end_all(id);
+        for (_, owner) in state.end_all(id) {
+            owner.over.store(true, Ordering::SeqCst);
+        }
         self.drop_later(member);
         self.balance(driver, group);
     }

@@ -23,8 +23,17 @@ use crate::cluster::{ClusterError, ClusterErrorKind, Result};
 pub(super) struct Link {
     driver: Arc<dyn Driver>,
     /// Of the whole instance.
-    severed: Arc<AtomicBool>,
+    state: Arc<LinkState>,
     line: Arc<Line>,
+}
+
+/// What all lines of an instance have in common.
+#[derive(Debug, Default)]
+pub(super) struct LinkState {
+    /// Nothing comes through.
+    pub(super) severed: AtomicBool,
+    /// The process stands still: nothing is heard of it, though everything comes through.
+    pub(super) frozen: AtomicBool,
 }
 
 /// When the last message arrives, there and back.
@@ -35,10 +44,10 @@ struct Line {
 }
 
 impl Link {
-    pub(super) fn new(driver: Arc<dyn Driver>, severed: Arc<AtomicBool>) -> Self {
+    pub(super) fn new(driver: Arc<dyn Driver>, state: Arc<LinkState>) -> Self {
         Self {
             driver,
-            severed,
+            state,
             line: Arc::default(),
         }
     }
@@ -48,7 +57,12 @@ impl Link {
     }
 
     pub(super) fn is_severed(&self) -> bool {
-        self.severed.load(Ordering::SeqCst)
+        self.state.severed.load(Ordering::SeqCst)
+    }
+
+    /// Whether nothing is heard of the instance.
+    pub(super) fn is_silent(&self) -> bool {
+        self.is_severed() || self.state.frozen.load(Ordering::SeqCst)
     }
 
     /// Sends a request. It is carried out even if the answer is not waited for.

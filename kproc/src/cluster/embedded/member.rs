@@ -36,6 +36,7 @@ impl EmbeddedMember {
             mailbox: mailbox.clone(),
             link: link.clone(),
             presence: Presence::Out,
+            untold: Vec::new(),
         };
         let id = shared.with(|core| {
             let id = MemberId(core.number());

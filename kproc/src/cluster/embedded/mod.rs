@@ -30,7 +30,8 @@
 //!   and goes with the cluster.
 //! - Fetching is a look into the log: nothing is prefetched, there are no fetch sizes and no quotas. There is no
 //!   compression, so sizes are those of uncompressed records.
-//! - A queue that has lost its partition falls silent at once, even before the event arrives.
+//! - A queue whose partition was not released in time falls silent at once, even before the event arrives. (One whose
+//!   member's session has run out goes on until the member hears of that, as on Kafka.)
 //! - Members are served in the order in which they joined, not by random ids; there is no initial delay of a
 //!   rebalance. A member is alive as long as its object and its link are: a member that does not take its events
 //!   keeps its session (`max.poll.interval.ms` is not modelled). A revocation that is held too long loses its
@@ -70,16 +71,18 @@ mod tests;
 
 use std::{
     fmt,
-    sync::{
-        Arc,
-        atomic::{AtomicBool, Ordering},
-    },
+    sync::{Arc, atomic::Ordering},
     time::Duration,
 };
 
 use self::{
-    admin::EmbeddedAdmin, core::Shared, link::Link, member::EmbeddedMember, producer::EmbeddedProducer,
-    reader::EmbeddedReader, transactional::TransactionalProducer,
+    admin::EmbeddedAdmin,
+    core::Shared,
+    link::{Link, LinkState},
+    member::EmbeddedMember,
+    producer::EmbeddedProducer,
+    reader::EmbeddedReader,
+    transactional::TransactionalProducer,
 };
 pub use driver::{Driver, Fault, Job, RealDriver, Verb};
 
@@ -138,11 +141,10 @@ impl EmbeddedCluster {
     /// A new connection: what one instance of an application sees of the cluster.
     pub fn connect(&self) -> Arc<EmbeddedConnection> {
         let instance = self.shared.with(core::Core::number);
-        let severed = Arc::new(AtomicBool::new(false));
         Arc::new(EmbeddedConnection {
             shared: self.shared.clone(),
             instance,
-            severed,
+            link: Arc::default(),
         })
     }
 
@@ -177,14 +179,14 @@ impl EmbeddedCluster {
 pub struct EmbeddedConnection {
     shared: Arc<Shared>,
     instance: u64,
-    severed: Arc<AtomicBool>,
+    link: Arc<LinkState>,
 }
 
 impl fmt::Debug for EmbeddedConnection {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("EmbeddedConnection")
             .field("instance", &self.instance)
-            .field("severed", &self.severed)
+            .field("link", &self.link)
             .finish_non_exhaustive()
     }
 }
@@ -194,7 +196,7 @@ impl EmbeddedConnection {
     /// chance; no answer and no event arrives any more; revoke tokens release nothing; the sessions of the
     /// instance's members run out.
     pub fn sever(&self) {
-        if !self.severed.swap(true, Ordering::SeqCst) {
+        if !self.link.severed.swap(true, Ordering::SeqCst) {
             self.shared
                 .with(|core| core.instance_falls_silent(&*self.shared.driver, self.instance));
         }
@@ -202,14 +204,31 @@ impl EmbeddedConnection {
 
     /// Mends the link. Members whose sessions have run out hear that, and join anew.
     pub fn mend(&self) {
-        if self.severed.swap(false, Ordering::SeqCst) {
+        if self.link.severed.swap(false, Ordering::SeqCst) {
+            self.shared
+                .with(|core| core.instance_is_back(&*self.shared.driver, self.instance));
+        }
+    }
+
+    /// The instance's process stands still, as after SIGSTOP: it is not heard of, while what it had sent and what is sent
+    /// to it arrives. Whoever says so sees to it that the instance does nothing, too.
+    pub fn freeze(&self) {
+        if !self.link.frozen.swap(true, Ordering::SeqCst) {
+            self.shared
+                .with(|core| core.instance_falls_silent(&*self.shared.driver, self.instance));
+        }
+    }
+
+    /// The process goes on. Members whose sessions have run out hear that with their next heartbeat, and join anew.
+    pub fn thaw(&self) {
+        if self.link.frozen.swap(false, Ordering::SeqCst) {
             self.shared
                 .with(|core| core.instance_is_back(&*self.shared.driver, self.instance));
         }
     }
 
     fn link(&self) -> Link {
-        Link::new(self.shared.driver.clone(), self.severed.clone())
+        Link::new(self.shared.driver.clone(), self.link.clone())
     }
 }
 

@@ -174,16 +174,29 @@ impl Core {
 
     /// Puts an event into a member's mailbox, when it arrives there.
     pub(super) fn post(&mut self, group: &str, id: MemberId, event: Event) {
+        self.post_with(group, id, event, || {});
+    }
+
+    /// Puts an event into a member's mailbox, and does what comes with it, when it arrives there.
+    pub(super) fn post_with(
+        &mut self,
+        group: &str,
+        id: MemberId,
+        event: Event,
+        arrive: impl FnOnce() + Send + 'static,
+    ) {
         let Some(member) = self.member(group, id) else {
             return self.drop_later(event); // Tokens and queues talk to the cluster when they are dropped.
         };
         let (link, mailbox) = (member.link.clone(), member.mailbox.clone());
         if let Some(due) = link.delivery() {
             let job = move |shared: &Shared| {
+                arrive();
                 shared.with(|core| core.put(&mailbox, event));
             };
             self.run_at(due, job);
         } else {
+            arrive();
             self.put(&mailbox, event);
         }
     }

@@ -56,6 +56,15 @@ fn cut_networks_lose_nothing() {
 }
 
 #[test]
+fn processes_that_stand_still_lose_nothing() {
+    for seed in seeds(150) {
+        History::at_least_once(Fates::Zombies)
+            .run(seed)
+            .assert_nothing_lost(seed);
+    }
+}
+
+#[test]
 fn whatever_happens_nothing_is_lost() {
     for seed in seeds(100) {
         History::at_least_once(Fates::Anything)
@@ -102,6 +111,13 @@ fn exactly_once_with_cut_networks_everything_counts_once() {
         History::exactly_once(Fates::CutNetworks)
             .run(seed)
             .assert_exact(seed);
+    }
+}
+
+#[test]
+fn exactly_once_with_processes_that_stand_still_everything_counts_once() {
+    for seed in seeds(150) {
+        History::exactly_once(Fates::Zombies).run(seed).assert_exact(seed);
     }
 }
 

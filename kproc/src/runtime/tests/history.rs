@@ -26,6 +26,8 @@ pub(super) enum Fates {
     CleanStopsAndCrashes,
     /// Also networks that are cut for a while.
     CutNetworks,
+    /// Also processes that stand still for a while, and go on.
+    Zombies,
     /// Also requests that are refused, requests and answers that are lost, and state directories that are.
     Anything,
 }
@@ -38,6 +40,10 @@ impl Fates {
 
     fn cuts_networks(self) -> bool {
         matches!(self, Self::CutNetworks | Self::Anything)
+    }
+
+    fn freezes(self) -> bool {
+        matches!(self, Self::Zombies | Self::Anything)
     }
 }
 
@@ -150,6 +156,7 @@ impl History {
         });
 
         let mut up: BTreeMap<&'static str, Instance> = BTreeMap::new();
+        let mut frozen: BTreeMap<&'static str, Duration> = BTreeMap::new();
         let mut actions = 0;
         let mut next = 0;
         while actions < self.actions || world.executor.alive(feeder) > 0 {
@@ -159,6 +166,13 @@ impl History {
             assert!(world.executor.steps() < 2_000_000, "it never ends");
             // A stopped instance is down once its last future has ended.
             up.retain(|_, instance| world.executor.alive(instance.crew) > 0);
+            frozen.retain(|slot, until| {
+                let frozen = *until > clock.now();
+                if !frozen {
+                    world.thaw(&up[slot]);
+                }
+                frozen
+            });
             if world.executor.steps() < next || actions >= self.actions {
                 continue;
             }
@@ -166,6 +180,8 @@ impl History {
             actions += 1;
             let slot = ["a", "b"][(clock.random() % 2) as usize];
             match up.get(slot) {
+                // A stopped process does nothing, and nobody speaks to it.
+                Some(_) if frozen.contains_key(slot) => {}
                 None => {
                     let instance = self.start(&mut world, slot);
                     up.insert(slot, instance);
@@ -180,6 +196,14 @@ impl History {
                     let back = clock.now() + Duration::from_millis(clock.random() % 2500);
                     clock.schedule(back, move || connection.mend());
                 }
+                // Longer than its session, or its transactions' time-out, or not.
+                Some(instance) if self.fates.freezes() && clock.random().is_multiple_of(2) => {
+                    world.freeze(instance);
+                    let until = clock.now() + Duration::from_millis(clock.random() % 3000);
+                    frozen.insert(slot, until);
+                    // So that time goes on if nobody else is there.
+                    clock.schedule(until, || {});
+                }
                 Some(_) => {
                     let instance = up.remove(slot).unwrap();
                     world.crash(&instance);
@@ -191,6 +215,9 @@ impl History {
             }
         }
 
+        for slot in frozen.keys() {
+            world.thaw(&up[slot]);
+        }
         // Those that are stopping may end; then somebody finishes the work.
         for (_, instance) in std::mem::take(&mut up) {
             let stopped = world.stop(&instance);

@@ -271,6 +271,18 @@ impl World {
         self.executor.kill(instance.crew);
     }
 
+    /// The process stands still: its link goes silent, its futures are not polled.
+    pub(super) fn freeze(&mut self, instance: &Instance) {
+        instance.connection.freeze();
+        self.executor.freeze(instance.crew);
+    }
+
+    /// It goes on, believing what it believed.
+    pub(super) fn thaw(&mut self, instance: &Instance) {
+        self.executor.thaw(instance.crew);
+        instance.connection.thaw();
+    }
+
     /// Waits for an instance to end by itself.
     pub(super) fn wait(&mut self, instance: &Instance) -> std::result::Result<(), RunError> {
         let result = self.finish(instance.running.wait());
