@@ -49,6 +49,7 @@ mod producer;
 mod reader;
 mod statistics;
 mod token;
+mod verdicts;
 
 use std::{fmt, sync::Arc};
 

@@ -8,6 +8,7 @@ use super::{
         client_thread::ClientThread,
         error::{failed, forbidden},
         native::{Client, GroupOffset, NativeError, PartitionList, commit, committed},
+        verdicts::Step,
     },
     membership::Membership,
 };
@@ -79,7 +80,7 @@ impl Group for KafkaGroup {
                     format!("committing offsets of group `{name}`"),
                     Resource::Group(name.as_str().into()),
                 );
-                forbidden(what, error, None, &group, Operation::Read)
+                forbidden(Step::OffsetCommit, what, error, None, &group, Operation::Read)
             };
             let entries = answer(sent?, &*clock).await.map_err(|error| refused(&error))?;
             match entries.into_iter().find_map(|entry| entry.error) {

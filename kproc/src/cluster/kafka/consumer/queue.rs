@@ -15,6 +15,7 @@ use super::{
         native::{
             Code, NativeError, OffsetSpec, PartitionList, Queue as NativeQueue, list_offset, take_batch,
         },
+        verdicts::Step,
     },
     lock,
     lookout::Lookout,
@@ -178,6 +179,7 @@ impl KafkaQueue {
                 let topic = Resource::Topic(self.place.topic.clone());
                 let what = format_args!("cannot read {}", self.place);
                 Some(forbidden(
+                    Step::Other,
                     what,
                     error,
                     principal.as_deref(),

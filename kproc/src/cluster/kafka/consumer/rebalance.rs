@@ -22,7 +22,7 @@ use super::{
             Client, Code, Event as NativeEvent, EventKind, Kind, NativeError, PartitionList, Queue,
             RebalanceKind,
         },
-        statistics,
+        statistics, verdicts,
     },
     lock,
     lookout::Lookout,
@@ -178,6 +178,7 @@ impl Poller {
         let principal = self.shared.config.principal();
         let group = Resource::Group(self.request.group.as_str().into());
         Failed(forbidden(
+            verdicts::Step::Other,
             what,
             error,
             principal.as_deref(),

@@ -7,7 +7,7 @@ use rdkafka_sys as sys;
 use super::owned;
 
 /// librdkafka's number of an error.
-pub(in super::super) type Code = sys::rd_kafka_resp_err_t;
+pub(in super::super) use sys::rd_kafka_resp_err_t as Code;
 
 /// The number for "no error".
 pub(super) const NO_ERROR: Code = Code::RD_KAFKA_RESP_ERR_NO_ERROR;

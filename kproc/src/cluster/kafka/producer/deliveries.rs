@@ -19,6 +19,7 @@ use super::{
         log::Log,
         native::{Client, Code, Event, EventKind, NativeError, Queue, Transaction},
         statistics,
+        verdicts::Step,
     },
     outgoing::{Outgoing, When},
 };
@@ -40,6 +41,8 @@ pub(super) struct Deliveries {
     /// The producer's events come here.
     pub(super) queue: Arc<Queue>,
     outgoing: Arc<Outgoing>,
+    /// Of which step records are: with transactions or without.
+    step: Step,
     /// The producer was dropped.
     pub(super) gone: AtomicBool,
 }
@@ -53,12 +56,18 @@ struct Heard {
 
 impl Deliveries {
     /// Starts a thread that listens to a producer.
-    pub(super) fn listen(client: &Arc<Client>, outgoing: Arc<Outgoing>, log: Arc<Log>) -> Result<Arc<Self>> {
+    pub(super) fn listen(
+        client: &Arc<Client>,
+        outgoing: Arc<Outgoing>,
+        step: Step,
+        log: Arc<Log>,
+    ) -> Result<Arc<Self>> {
         let deliveries = Arc::new(Self {
             heard: Mutex::default(),
             room: AtomicWaker::new(),
             queue: Arc::new(Queue::main(client)),
             outgoing,
+            step,
             gone: AtomicBool::new(false),
         });
         let listener = deliveries.clone();
@@ -108,7 +117,7 @@ impl Deliveries {
                         if heard.failure.is_none() {
                             let (topic, size) = (delivery.topic_name(), delivery.size());
                             let place = format_args!("{topic}[{}]", delivery.partition);
-                            heard.failure = Some(not_written(&topic, place, size, &error));
+                            heard.failure = Some(not_written(self.step, &topic, place, size, &error));
                         }
                     }
                 });
@@ -185,6 +194,7 @@ impl Deliveries {
 /// A record was not written.
 #[cold]
 pub(super) fn not_written(
+    step: Step,
     topic: &str,
     place: impl std::fmt::Display,
     size: usize,
@@ -192,7 +202,7 @@ pub(super) fn not_written(
 ) -> ClusterError {
     let what = format_args!("a record of {size} bytes (key and value) for {place} was not written");
     let topic = Resource::Topic(topic.into());
-    let error = forbidden(what, error, None, &topic, Operation::Write);
+    let error = forbidden(step, what, error, None, &topic, Operation::Write);
     match error.kind {
         ClusterErrorKind::RecordTooLarge => ClusterError::new(
             error.kind,

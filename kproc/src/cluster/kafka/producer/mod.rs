@@ -26,6 +26,7 @@ use super::{
     error::failed_step,
     limits,
     native::{Client, Kind, Transaction},
+    verdicts::Step,
 };
 use crate::{
     clock::BoxFuture,
@@ -66,7 +67,11 @@ impl KafkaProducer {
         let limit = options.buffer.unwrap_or(limits::BUFFER) / 2;
         let outgoing = Outgoing::new(client.clone(), options.transactional_id.clone(), limit);
         let outgoing = Arc::new(outgoing);
-        let deliveries = Deliveries::listen(&client, outgoing.clone(), config.log.clone())?;
+        let step = match options.transactional_id {
+            Some(_) => Step::Record,
+            None => Step::Delivery,
+        };
+        let deliveries = Deliveries::listen(&client, outgoing.clone(), step, config.log.clone())?;
         let steps = options.transactional_id.map(|id| {
             Arc::new(Steps {
                 id,
@@ -107,7 +112,7 @@ impl KafkaProducer {
         let Some(steps) = &self.steps else { return Ok(()) };
         if matches!(self.state, State::Idle) {
             let begun = self.client.begin_transaction();
-            begun.map_err(|error| failed_step(&steps.id, "the beginning of a transaction", &error))?;
+            begun.map_err(|error| failed_step(&steps.id, Step::Begin, &error))?;
             self.state = State::Begun;
         }
         Ok(())

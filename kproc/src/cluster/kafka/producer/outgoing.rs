@@ -14,6 +14,7 @@ use super::{
     super::{
         error::failed_step,
         native::{Client, Code, NativeError, TopicHandle},
+        verdicts::Step,
     },
     deliveries::not_written,
 };
@@ -200,10 +201,15 @@ impl Outgoing {
     #[cold]
     fn refused(&self, record: &OutgoingRecord<'_>, error: &NativeError) -> ClusterError {
         match &self.id {
-            Some(id) if error.fatal => failed_step(id, "a record", error),
-            _ => {
+            Some(id) if error.fatal => failed_step(id, Step::Record, error),
+            id => {
+                let step = if id.is_some() {
+                    Step::Record
+                } else {
+                    Step::Delivery
+                };
                 let place = format_args!("topic `{}`", record.topic);
-                not_written(record.topic, place, size(record), error)
+                not_written(step, record.topic, place, size(record), error)
             }
         }
     }

@@ -12,6 +12,7 @@ use super::{
         consumer::{Membership, list_of},
         error::failed_step,
         native::{Client, NativeError, Transaction},
+        verdicts::Step,
     },
     deliveries::Deliveries,
 };
@@ -21,7 +22,7 @@ use crate::{
 };
 
 /// How long one call waits, before it is looked whether it is still wanted.
-const STEP: c_int = 1000;
+const CALL: c_int = 1000;
 
 /// How long a step is made again and again.
 const PATIENCE: Duration = Duration::from_secs(60);
@@ -50,7 +51,7 @@ impl Steps {
         let _ = self.client.connect(CONNECT);
         let age = self.clock.now().saturating_sub(self.made);
         thread::sleep(YOUTH.saturating_sub(age));
-        self.repeat("init", |client| client.init_transactions(STEP))
+        self.repeat(Step::Init, |client| client.init_transactions(CALL))
     }
 
     /// Flushes, adds the offsets, commits.
@@ -64,31 +65,20 @@ impl Steps {
             // partition that was lost meanwhile.
             let proof = membership.proof(offsets)?;
             let list = list_of(offsets)?;
-            self.repeat("the offsets", |client| client.send_offsets(&list, &proof, STEP))?;
+            self.repeat(Step::Offsets, |client| client.send_offsets(&list, &proof, CALL))?;
         }
-        self.repeat("the commit", |client| client.commit_transaction(STEP))
-            .map_err(|error| match error.kind {
-                ClusterErrorKind::Retriable => ClusterError::new(ClusterErrorKind::Unknown, error.message),
-                _ => error,
-            })
+        self.repeat(Step::Commit, |client| client.commit_transaction(CALL))
     }
 
     /// Aborts.
     pub(super) fn abort(&self) -> Result<()> {
-        self.repeat("the abort", |client| client.abort_transaction(STEP))
-            .map_err(|error| match error.kind {
-                // A transaction that cannot even be aborted is settled by the next producer.
-                ClusterErrorKind::Retriable | ClusterErrorKind::AbortTransaction => {
-                    ClusterError::new(ClusterErrorKind::Fenced, error.message)
-                }
-                _ => error,
-            })
+        self.repeat(Step::Abort, |client| client.abort_transaction(CALL))
     }
 
     /// Makes a step until it succeeds or fails for good; a call that ran out of time is resumed by the next.
     fn repeat(
         &self,
-        step: &str,
+        step: Step,
         call: impl Fn(&Client) -> std::result::Result<(), NativeError>,
     ) -> Result<()> {
         let deadline = self.clock.now() + PATIENCE;
@@ -106,7 +96,7 @@ impl Steps {
     /// A record that was not written is why the transaction fails, unless the producer was fenced.
     fn of_failure(&self, failure: &ClusterError) -> ClusterError {
         match self.client.fatal_error() {
-            Some(error) => failed_step(&self.id, "a record", &error),
+            Some(error) => failed_step(&self.id, Step::Record, &error),
             None => failure.clone(),
         }
     }
