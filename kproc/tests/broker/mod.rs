@@ -170,8 +170,8 @@ pub(crate) fn tools() -> Result<PathBuf, String> {
     Ok(tools)
 }
 
-/// Runs one of Kafka's own tools, by the name of its class, which must end well.
-pub(crate) fn tool(class: &str, arguments: &[&str]) {
+/// Runs one of Kafka's own tools, by the name of its class, which must end well. Returns what it prints.
+pub(crate) fn tool(class: &str, arguments: &[&str]) -> String {
     let libraries = tools().unwrap().join("target/libs/*");
     let output = Command::new("java")
         .args(["-XX:TieredStopAtLevel=1", "-cp"])
@@ -181,6 +181,7 @@ pub(crate) fn tool(class: &str, arguments: &[&str]) {
         .output()
         .unwrap();
     assert!(output.status.success(), "{class} {arguments:?}: {output:?}");
+    String::from_utf8_lossy(&output.stdout).into_owned()
 }
 
 /// Two ports that nothing listens on. Not of those that the system gives to clients: one of these, trying to reach a broker

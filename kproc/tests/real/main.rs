@@ -11,6 +11,7 @@ mod authorization;
 mod broker;
 mod coordinators;
 mod diary;
+mod exactly_once;
 mod heartbeats;
 mod kit;
 #[cfg(all(target_os = "linux", target_env = "gnu"))]
