@@ -40,6 +40,26 @@ pub(crate) enum Sabotage {
     PositionWithoutState,
 }
 
+/// All of them.
+#[cfg(test)]
+pub(crate) const ALL: &[Sabotage] = &[
+    Sabotage::StateFirst,
+    Sabotage::OffsetsFirst,
+    Sabotage::WriteErrorsIgnored,
+    Sabotage::UnknownTakenForAborted,
+    Sabotage::NoFallBack,
+    Sabotage::NoRewind,
+    Sabotage::ReadTakenForProcessed,
+    Sabotage::SentBeforeCommit,
+    Sabotage::ReleasedFirst,
+    Sabotage::NoLastCommit,
+    Sabotage::UncommittedRestored,
+    Sabotage::RestoreEndsEarly,
+    Sabotage::RestoreSaysDone,
+    Sabotage::DeletionsForgotten,
+    Sabotage::PositionWithoutState,
+];
+
 impl Plan {
     /// Whether a test has planted this fault.
     pub(super) fn has(&self, fault: Sabotage) -> bool {

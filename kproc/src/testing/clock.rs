@@ -4,6 +4,7 @@
 
 use std::{
     collections::BTreeMap,
+    fmt::Debug,
     future::Future,
     pin::Pin,
     sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError},
@@ -11,7 +12,7 @@ use std::{
     time::Duration,
 };
 
-use super::exec::Crew;
+use super::{exec::Crew, mishaps::Mishaps};
 use crate::{
     clock::{BoxFuture, Clock, GOLDEN, mix},
     record::Timestamp,
@@ -32,8 +33,8 @@ pub(super) struct Shared {
     pub(super) random: u64,
     /// The longest that a [`Clock::point`] or a message takes as a rule; zero: nothing takes time.
     pub(super) longest_point: Duration,
-    /// One in so many requests to the cluster goes wrong; `None`: none does.
-    faults: Option<u64>,
+    /// What goes wrong by chance, if anything does.
+    mishaps: Option<Mishaps>,
     sequence: u64,
     pub(super) timers: BTreeMap<(Duration, u64), Due>,
     /// Woken, each once, in the order of waking.
@@ -86,7 +87,7 @@ impl SimClock {
             epoch: Timestamp::from_millis(1_700_000_000_000),
             random: mix(seed.wrapping_add(GOLDEN)),
             longest_point: Duration::from_millis(2),
-            faults: None,
+            mishaps: None,
             sequence: 0,
             timers: BTreeMap::new(),
             ready: Vec::new(),
@@ -131,17 +132,17 @@ impl SimClock {
         (!shared.longest_point.is_zero()).then(|| shared.random() % end)
     }
 
-    /// From now on, one in so many requests to the cluster goes wrong; `None`: none does.
+    /// From now on, this goes wrong by chance. Returns what did before.
     #[cfg(test)]
-    pub(crate) fn set_faults(&self, one_in: Option<u64>) {
-        self.lock().faults = one_in;
+    pub(crate) fn set_mishaps(&self, mishaps: Option<Mishaps>) -> Option<Mishaps> {
+        std::mem::replace(&mut self.lock().mishaps, mishaps)
     }
 
-    /// A random number, if the request that is now made shall go wrong.
-    pub(super) fn fault(&self) -> Option<u64> {
+    /// Decides whether one of `choices` happens to `whom` now, if anything goes wrong in this simulation.
+    pub(crate) fn mishap<C: Debug + Copy>(&self, whom: &dyn Debug, choices: &[C]) -> Option<C> {
         let mut shared = self.lock();
-        let one_in = shared.faults?;
-        shared.random().is_multiple_of(one_in).then(|| shared.random())
+        let now = shared.now;
+        shared.mishaps.as_mut()?.decide(now, whom, choices)
     }
 
     /// Adds a future to a crew.

@@ -13,6 +13,7 @@ pub(crate) mod exec;
 mod instance;
 mod mailbox;
 mod message;
+pub(crate) mod mishaps;
 mod received;
 pub(crate) mod sim;
 mod stage;

@@ -72,11 +72,7 @@ impl Driver for SimClock {
     }
 
     fn fault(&self, verb: Verb) -> Option<Fault> {
-        let chance = SimClock::fault(self)?;
-        let faults = faults_of(verb);
-        faults
-            .get((chance % faults.len().max(1) as u64) as usize)
-            .copied()
+        self.mishap(&verb, faults_of(verb))
     }
 }
 

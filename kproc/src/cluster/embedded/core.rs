@@ -40,6 +40,8 @@ pub(super) struct Core {
     pub(super) transactions: Transactions,
     pub(super) denials: Denials,
     last_number: u64,
+    /// Counts what can be seen from outside; see `view`.
+    pub(super) version: u64,
     after: Vec<After>,
 }
 
@@ -62,6 +64,7 @@ impl Shared {
                 transactions: Transactions::default(),
                 denials: Denials::default(),
                 last_number: 0,
+                version: 0,
                 after: Vec::new(),
             };
             Self {
@@ -139,6 +142,7 @@ impl Core {
         random[..8].copy_from_slice(&driver.random().to_be_bytes());
         random[8..].copy_from_slice(&driver.random().to_be_bytes());
         let id = uuid::Builder::from_random_bytes(random).into_uuid();
+        self.version += 1;
         self.topics.create(new, id)?;
         self.balance_all(driver);
         Ok(())
@@ -147,6 +151,7 @@ impl Core {
     /// Cleans all logs by their topics' settings.
     pub(super) fn clean(&mut self, wall: Timestamp) {
         let mut gone = Vec::new();
+        self.version += 1;
         for (_, topic) in self.topics.iter_mut() {
             for log in &mut topic.partitions {
                 gone.extend(compaction::clean(log, &topic.config, wall));
@@ -167,6 +172,7 @@ impl Core {
 
     pub(super) fn delete_topic(&mut self, driver: &dyn Driver, name: &Arc<str>) -> Result<()> {
         let mut topic = self.topics.delete(name)?;
+        self.version += 1;
         let wakers: Vec<_> = topic
             .partitions
             .iter_mut()

@@ -143,6 +143,7 @@ impl Group for EmbeddedGroup {
                 core.denials
                     .check(&Resource::Group(name.as_str().into()), Operation::Read)?;
                 core.check_commit(&name, id, &offsets)?;
+                core.version += 1;
                 core.groups.entry(name).or_default().store(offsets);
                 Ok(())
             })

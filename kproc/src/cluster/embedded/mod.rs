@@ -64,6 +64,8 @@ mod rebalance;
 mod topics;
 mod transactional;
 mod transactions;
+#[cfg(test)]
+mod view;
 mod waiters;
 
 #[cfg(test)]

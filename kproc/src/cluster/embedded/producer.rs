@@ -149,6 +149,7 @@ impl Core {
         txn: Option<TxnNumber>,
         wall: Timestamp,
     ) -> Result<Positions> {
+        self.version += 1;
         let mut positions = Positions::with_capacity(pieces.len());
         let mut outcome = Ok(());
         for Piece {

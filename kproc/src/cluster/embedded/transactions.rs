@@ -241,6 +241,7 @@ impl Core {
         places: &BTreeSet<TopicPartition>,
         offsets: Vec<(String, Vec<OffsetCommit>)>,
     ) {
+        self.version += 1;
         for place in places {
             // A topic may have been deleted meanwhile.
             let Ok(log) = self.topics.log_mut(place) else {

@@ -60,6 +60,9 @@ impl Facts {
         needed: &[Needed],
     ) -> Result<Self, RunError> {
         let mut facts = Self::none(cluster)?;
+        // Before the topics: whoever has committed with a store had made its changelog before. Asked in the other order,
+        // one that was made meanwhile, by an instance that starts at the same time, would seem to be deleted.
+        facts.find_known(plan, clock).await?;
         let topology = &plan.topology;
         let mut names: Vec<Arc<str>> = topology.inputs().chain(topology.outputs()).collect();
         names.extend(needed.iter().map(|needed| needed.topic.clone()));
@@ -69,7 +72,6 @@ impl Facts {
         let mut resources: Vec<Resource> = names.into_iter().map(Resource::Topic).collect();
         resources.extend([Resource::Group(topology.app.clone()), Resource::Cluster]);
         facts.find_access(plan, clock, resources).await?;
-        facts.find_known(plan, clock).await?;
         Ok(facts)
     }
 
@@ -139,9 +141,10 @@ impl Facts {
         match answer {
             Ok(access) => {
                 let said = resources.into_iter().zip(access);
-                self.access = said
-                    .filter_map(|(resource, said)| Some((resource, said?)))
-                    .collect();
+                let said = said.filter_map(|(resource, said)| Some((resource, said?)));
+                // What was refused already is denied, whatever is said.
+                let denied = std::mem::replace(&mut self.access, said.collect());
+                self.access.extend(denied);
                 Ok(())
             }
             Err(error) => Err(RunError::cluster("cannot ask for permissions", &error)),

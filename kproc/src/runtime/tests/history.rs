@@ -7,7 +7,10 @@ use super::kit::*;
 use crate::{
     Clock, Policy, Record, Retry,
     runtime::{Transactions, sabotage::Sabotage},
-    testing::exec::{Crew, Executor},
+    testing::{
+        exec::{Crew, Executor},
+        mishaps::Mishaps,
+    },
 };
 
 pub(super) const PARTITIONS: u32 = 4;
@@ -138,7 +141,7 @@ impl History {
         let mut world = World::of_words(if traced { executor.traced() } else { executor });
         let clock = world.clock();
         if self.fates == Fates::Anything {
-            clock.set_faults(Some(100));
+            clock.set_mishaps(Some(Mishaps::new(seed, 100, None)));
         }
         let feeder = Crew(1000);
         world.executor.spawn(feeder, {
@@ -227,7 +230,7 @@ impl History {
                 "seed {seed}: {stopped:?}"
             );
         }
-        clock.set_faults(None);
+        clock.set_mishaps(None);
         let a = self.start(&mut world, "a");
         let b = self.start(&mut world, "b");
         world.drain(&a);

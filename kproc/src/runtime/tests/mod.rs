@@ -11,6 +11,7 @@ mod producing;
 mod rebalancing;
 mod restoring;
 mod sabotage;
+mod sim;
 mod starting;
 mod stopping;
 mod stuck;

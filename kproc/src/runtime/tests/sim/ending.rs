@@ -1,0 +1,105 @@
+//! What is judged when all is over: that everything was processed and committed, and that each state on disk, old ones
+//! too, is what its changelog comes to at the position that the state has.
+
+use std::{fs, ops::Bound, ops::ControlFlow, path::Path};
+
+use kproc_store::Inspector;
+
+use super::{
+    super::kit::APP,
+    observer::Observer,
+    workload::{Rows, Verdict, Write},
+};
+use crate::{Offset, Partition, TopicPartition};
+
+/// Each partition of the input is committed to its end.
+pub(super) fn all_is_committed(observer: &Observer, input: &[Write]) -> Verdict {
+    for write in input {
+        let place = TopicPartition::new(write.topic, Partition::new(write.partition));
+        let written = input
+            .iter()
+            .filter(|other| (other.topic, other.partition) == (write.topic, write.partition));
+        let end = Offset::new(written.count() as u64);
+        if observer.offset(&place) != end {
+            return Err(format!(
+                "{place} ends at {end}, and is committed up to {}",
+                observer.offset(&place)
+            ));
+        }
+    }
+    Ok(())
+}
+
+/// The states in this directory are those of their changelogs.
+pub(super) fn state_is_right(directory: &Path, observer: &Observer) -> Verdict {
+    for processor in names(&directory.join(APP)) {
+        let directory = directory.join(APP).join(&processor);
+        for partition in names(&directory) {
+            let Ok(number) = partition.parse() else {
+                continue; // Set aside.
+            };
+            environment_is_right(
+                &directory.join(&partition),
+                &processor,
+                Partition::new(number),
+                observer,
+            )?;
+        }
+    }
+    Ok(())
+}
+
+fn environment_is_right(
+    directory: &Path,
+    processor: &str,
+    partition: Partition,
+    observer: &Observer,
+) -> Verdict {
+    let fault =
+        |error: &dyn std::fmt::Display| format!("state of {processor} in partition {partition}: {error}");
+    let inspector = Inspector::open(directory).map_err(|error| fault(&error))?;
+    for store in inspector.stores().map_err(|error| fault(&error))? {
+        let Some(position) = store.position else {
+            continue;
+        };
+        let changelog = format!("{APP}-{processor}-{}-changelog", store.name);
+        let changelog = TopicPartition::new(changelog, partition);
+        let mut rows = Rows::new();
+        let mut each = |key: &[u8], value: &[u8]| {
+            rows.insert(key.to_vec(), value.to_vec());
+            ControlFlow::Continue(())
+        };
+        inspector
+            .scan(&store.name, (Bound::Unbounded, Bound::Unbounded), &mut each)
+            .map_err(|error| fault(&error))?;
+        let due = observer.table(&changelog, position);
+        if rows != due {
+            let differs = |key: &&Vec<u8>| rows.get(*key) != due.get(*key);
+            let key = rows
+                .keys()
+                .chain(due.keys())
+                .find(differs)
+                .cloned()
+                .unwrap_or_default();
+            return Err(format!(
+                "{}: store `{}` is at {position} of {changelog}, and has {:?} where that has {:?}",
+                directory.display(),
+                store.name,
+                rows.get(&key).map(|row| String::from_utf8_lossy(row)),
+                due.get(&key).map(|row| String::from_utf8_lossy(row)),
+            ));
+        }
+    }
+    Ok(())
+}
+
+/// The names of the directories in there, in order.
+fn names(directory: &Path) -> Vec<String> {
+    let entries = fs::read_dir(directory).into_iter().flatten().flatten();
+    let mut names: Vec<String> = entries
+        .filter(|entry| entry.path().is_dir())
+        .filter_map(|entry| entry.file_name().into_string().ok())
+        .collect();
+    names.sort();
+    names
+}

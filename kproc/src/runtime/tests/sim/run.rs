@@ -1,0 +1,264 @@
+//! A trial's run: what its plan says happens, every step is judged, and in the end somebody finishes the work.
+
+use std::{
+    panic::{AssertUnwindSafe, catch_unwind},
+    sync::{Arc, Mutex},
+    time::Duration,
+};
+
+use super::{
+    ending,
+    event::happen,
+    observer::Observer,
+    plan::Plan,
+    site::{SLOTS, Site},
+    trial::Trial,
+    workload::{End, Judge, Mode, Verdict, Write},
+};
+use crate::{
+    Clock,
+    outbox::{Outbox, RawRecord},
+    runtime::RunError,
+    testing::{
+        exec::{Crew, Executor},
+        mishaps::{Mishap, Mishaps},
+    },
+};
+
+/// How a trial went.
+pub(super) struct Course {
+    pub(super) verdict: Verdict,
+    /// The events that found something to happen to, and when they did.
+    pub(super) events: Vec<(Duration, u64, String)>,
+    pub(super) mishaps: Vec<Mishap>,
+    pub(super) steps: u64,
+    pub(super) time: Duration,
+    pub(super) processed: usize,
+    pub(super) trace: Vec<u8>,
+}
+
+/// What takes longer than this, in virtual time, never comes.
+const NEVER: Duration = Duration::from_secs(3600);
+/// What goes on for so long is more than a little.
+const A_LITTLE: Duration = Duration::from_millis(50);
+/// The crew of what a trial itself waits for.
+const JUDGES: Crew = Crew(u64::MAX);
+
+/// Lets a trial happen.
+pub(super) fn run(trial: &Trial) -> Course {
+    run_on(Executor::new(trial.seed), trial)
+}
+
+/// Lets a trial happen on this executor.
+pub(super) fn run_on(executor: Executor, trial: &Trial) -> Course {
+    let mut plan = Plan::new(trial.workload, trial.seed);
+    if let Some(events) = &trial.events {
+        plan.events.retain(|event| events.contains(&event.number));
+    }
+    plan.input.truncate(trial.writes.unwrap_or(usize::MAX));
+    let site = Site::new(executor, trial, &plan);
+    let mishaps = plan
+        .mishaps
+        .map(|one_in| Mishaps::new(trial.seed, one_in, trial.mishaps.clone()));
+    let mut run = Run {
+        judge: trial.workload.judge(trial.mode, &plan.input),
+        observer: Observer::new(),
+        clean: true,
+        zombies: false,
+        lines: 0,
+        events: Vec::new(),
+        mishaps: Vec::new(),
+        site,
+    };
+    let verdict = catch_unwind(AssertUnwindSafe(|| run.all(trial, &plan, mishaps)));
+    let verdict = verdict.unwrap_or_else(|panic| Err(format!("a panic: {}", text(&*panic))));
+    run.end_mishaps();
+    let executor = &run.site.world.executor;
+    Course {
+        verdict,
+        steps: executor.steps(),
+        time: run.site.clock().now(),
+        processed: run.lines,
+        trace: executor.trace(),
+        events: run.events,
+        mishaps: run.mishaps,
+    }
+}
+
+fn text(panic: &(dyn std::any::Any + Send)) -> &str {
+    let text = panic.downcast_ref::<String>().map(String::as_str);
+    text.or_else(|| panic.downcast_ref::<&str>().copied())
+        .unwrap_or("without a word")
+}
+
+struct Run {
+    judge: Box<dyn Judge>,
+    observer: Observer,
+    /// Nothing has happened because of which anything may be done twice.
+    clean: bool,
+    /// Instances may have gone on with partitions that others have.
+    zombies: bool,
+    /// Lines of the diary that were judged.
+    lines: usize,
+    events: Vec<(Duration, u64, String)>,
+    mishaps: Vec<Mishap>,
+    site: Site,
+}
+
+impl Run {
+    fn all(&mut self, trial: &Trial, plan: &Plan, mishaps: Option<Mishaps>) -> Verdict {
+        self.clean &= mishaps.is_none();
+        self.site.clock().set_mishaps(mishaps);
+        self.will_write(&plan.input);
+        for event in &plan.events {
+            // So that time stands still there, if nothing else happens.
+            self.site.clock().schedule(event.at, || {});
+            while self.site.clock().now() < event.at {
+                self.step()?;
+            }
+            self.a_little_later(event.steps)?;
+            if happen(event.kind, event.slot, &mut self.site) {
+                self.clean &= event.kind.is_clean();
+                self.zombies |= event.kind.makes_zombies();
+                let now = self.site.clock().now();
+                self.events.push((now, event.number, event.to_string()));
+            }
+        }
+        let last = plan.input.last().map_or(Duration::ZERO, |write| write.at);
+        while self.site.clock().now() < last {
+            self.step()?;
+        }
+        self.finish(trial, plan)
+    }
+
+    /// Those that are up may end; then others finish the work.
+    fn finish(&mut self, trial: &Trial, plan: &Plan) -> Verdict {
+        self.site.stop_all();
+        self.until("all have stopped", Site::all_down)?;
+        self.end_mishaps();
+        for slot in 0..SLOTS.len() {
+            self.site.start(slot);
+        }
+        let drained = self.drained();
+        self.until("all is processed", |_| drained.lock().unwrap().is_some())?;
+        let drained = drained.lock().unwrap().take();
+        if let Some(Err(error)) = drained {
+            return Err(format!("what is left cannot be processed: {error}"));
+        }
+        self.site.stop_all();
+        self.until("those that have finished it have stopped", Site::all_down)?;
+        // The markers of the last transactions are still on their way.
+        while self.step()? {}
+        self.observer.look_again(&self.site.world.cluster)?;
+        ending::all_is_committed(&self.observer, &plan.input)?;
+        if trial.mode == Mode::ExactlyOnce || !self.zombies {
+            for slot in 0..SLOTS.len() {
+                ending::state_is_right(&self.site.directory(slot), &self.observer)?;
+            }
+        }
+        if self.clean {
+            self.each_once(&plan.input)?;
+        }
+        self.judge.end(&End {
+            tables: &self.observer.tables(),
+            had_zombies: self.zombies,
+        })
+    }
+
+    /// Records are written when it is time.
+    fn will_write(&self, input: &[Write]) {
+        for write in input {
+            let (cluster, write) = (self.site.world.cluster.clone(), write.clone());
+            self.site.clock().schedule(write.at, move || {
+                let mut outbox = Outbox::default();
+                let record = RawRecord {
+                    partition: Some(crate::Partition::new(write.partition)),
+                    timestamp: Some(write.timestamp),
+                    key: Some(write.key.as_bytes()),
+                    value: Some(&write.value.to_be_bytes()),
+                    ..RawRecord::default()
+                };
+                outbox.push_raw(&Arc::from(write.topic), &record);
+                cluster.append(&mut outbox).unwrap();
+            });
+        }
+    }
+
+    /// One step, and a judgement. False: nothing can happen any more.
+    fn step(&mut self) -> Result<bool, String> {
+        let moves = self.site.world.executor.step();
+        self.observer.look(&self.site.world.cluster, &mut *self.judge)?;
+        for line in self.site.diary.since(self.lines) {
+            self.lines += 1;
+            if !self.zombies && self.clean && !self.site.owns(&line) {
+                return Err(format!(
+                    "instance {} has processed {line:?}, which is not its own",
+                    line.instance
+                ));
+            }
+        }
+        for (slot, outcome) in self.site.take_ended() {
+            if self.clean
+                && let Err(error) = outcome
+            {
+                return Err(format!("the instance in {} has failed: {error}", SLOTS[slot]));
+            }
+        }
+        Ok(moves)
+    }
+
+    /// So many polls later, if that much is going on.
+    fn a_little_later(&mut self, polls: u64) -> Verdict {
+        let (clock, executor) = (self.site.clock(), &self.site.world.executor);
+        let (polls, at_most) = (executor.steps() + polls, clock.now() + A_LITTLE);
+        while self.site.world.executor.steps() < polls && clock.now() < at_most && self.step()? {}
+        Ok(())
+    }
+
+    fn until(&mut self, what: &str, mut so: impl FnMut(&Site) -> bool) -> Verdict {
+        let limit = self.site.clock().now() + NEVER;
+        while !so(&self.site) {
+            if !self.step()? || self.site.clock().now() > limit {
+                return Err(format!("it never comes to pass that {what}"));
+            }
+        }
+        Ok(())
+    }
+
+    /// What comes of it when the first instance waits until everything is processed and committed.
+    fn drained(&mut self) -> Arc<Mutex<Option<Result<(), RunError>>>> {
+        let outcome = Arc::<Mutex<Option<Result<(), RunError>>>>::default();
+        let drained = self.site.instance(0).map(|instance| instance.running.drained());
+        let told = outcome.clone();
+        self.site.world.executor.spawn(JUDGES, async move {
+            if let Some(drained) = drained {
+                let result = drained.await;
+                *told.lock().unwrap() = Some(result);
+            }
+        });
+        outcome
+    }
+
+    fn end_mishaps(&mut self) {
+        if let Some(mishaps) = self.site.clock().set_mishaps(None) {
+            self.mishaps = mishaps.struck().to_vec();
+        }
+    }
+
+    /// Without crashes and the like, nothing is even tried twice.
+    fn each_once(&self, input: &[Write]) -> Verdict {
+        let mut next = std::collections::BTreeMap::new();
+        let read: std::collections::BTreeSet<&str> = input.iter().map(|write| write.topic).collect();
+        for line in self.site.diary.since(0) {
+            if !read.contains(line.topic) {
+                continue;
+            }
+            let next = next.entry((line.topic, line.partition)).or_insert(0);
+            if line.offset.get() != *next {
+                return Err(format!("{line:?} was processed instead of offset {next}"));
+            }
+            *next += 1;
+        }
+        Ok(())
+    }
+}
