@@ -173,6 +173,6 @@ pub use payload::{Null, Payload};
 pub use policy::{MissingTimestamp, Policy, Retry};
 pub use processor::Processor;
 pub use record::{Decoded, Headers, Offset, Partition, Record, Timestamp, TopicPartition};
-pub use runtime::{RunError, RunState, Running, Status, TaskFailure, TaskPhase, TaskStatus};
+pub use runtime::{Restored, RunError, RunState, Running, Status, TaskFailure, TaskPhase, TaskStatus};
 pub use timer::{PeriodError, ScheduleError, Timer, TimerClock, TimerId};
 pub use topic::{Topic, TopicNameError};

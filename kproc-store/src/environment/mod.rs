@@ -151,6 +151,11 @@ impl Environment {
         self.read(|txn| inner.lmdb.meta.position(txn, &inner.store(store).name))
     }
 
+    /// How many entries a store has. LMDB knows; nothing is counted.
+    pub fn entries(&self, store: usize) -> Result<u64, StoreError> {
+        self.read(|txn| self.inner.store(store).database.len(txn))
+    }
+
     /// The input positions and stream time of the last commit, and the positions of the stores.
     pub fn last_commit(&self) -> Result<CommitPoint, StoreError> {
         let inner = &*self.inner;

@@ -70,6 +70,7 @@ mod tests {
             group: 0,
             partition: Partition::new(partition),
             phase,
+            restored: None,
         };
         let status = |tasks| Status {
             state: RunState::Restoring,

@@ -66,7 +66,7 @@ use tokio::sync::mpsc::unbounded_channel;
 
 pub use error::{RunError, TaskFailure};
 pub use running::Running;
-pub use status::{RunState, Status, TaskPhase, TaskStatus};
+pub use status::{Restored, RunState, Status, TaskPhase, TaskStatus};
 
 pub(crate) use check::{Found, TopicState, find as find_topics, make_changelogs};
 pub(crate) use lend::Lent;

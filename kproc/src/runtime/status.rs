@@ -52,6 +52,18 @@ pub struct TaskStatus {
     pub partition: Partition,
     /// What it is doing.
     pub phase: TaskPhase,
+    /// What its last restore took, once it is over.
+    pub restored: Option<Restored>,
+}
+
+/// What it took to bring a task's state to its last commit.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Restored {
+    /// Records that were read from changelogs: those that the state on disk did not have.
+    pub replayed: u64,
+    /// Entries that the task's stores had then.
+    pub entries: u64,
 }
 
 /// What a task is doing.
@@ -91,6 +103,8 @@ enum Life {
 struct Inner {
     life: Life,
     tasks: BTreeMap<Tenure, TaskPhase>,
+    /// What their restores took.
+    restored: BTreeMap<Tenure, Restored>,
     /// When the ownership of tasks that are wanted back, or lost, ends in any case.
     ending: BTreeMap<Tenure, Duration>,
     failure: Option<RunError>,
@@ -120,6 +134,7 @@ impl Board {
         let inner = Inner {
             life: Life::Starting,
             tasks: BTreeMap::new(),
+            restored: BTreeMap::new(),
             ending: BTreeMap::new(),
             failure: None,
             idle: vec![false; workers],
@@ -165,6 +180,7 @@ impl Board {
             group: tenure.task.group,
             partition: tenure.task.partition,
             phase: *phase,
+            restored: inner.restored.get(tenure).copied(),
         };
         Status {
             state,
@@ -183,9 +199,16 @@ impl Board {
         });
     }
 
+    pub(super) fn restored(&self, tenure: Tenure, restored: Restored) {
+        self.change(|inner| {
+            inner.restored.insert(tenure, restored);
+        });
+    }
+
     pub(super) fn gone(&self, tenure: Tenure) {
         self.change(|inner| {
             inner.tasks.remove(&tenure);
+            inner.restored.remove(&tenure);
             inner.ending.remove(&tenure);
         });
     }
@@ -273,6 +296,7 @@ impl Board {
         self.change(|inner| {
             inner.life = Life::Ended;
             inner.tasks.clear();
+            inner.restored.clear();
             inner.ending.clear();
         });
         self.ended.change(|ended| *ended = true);

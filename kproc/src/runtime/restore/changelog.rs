@@ -111,7 +111,8 @@ impl Changelogs<'_> {
             heard = clock.now();
             let passed = read.next.since(at);
             // What is passed over at the end of a log is the last transaction's marker, and no more than one.
-            moved |= read.batch.remaining() > 0 || read.next.since(at) > 1;
+            let replayed = read.batch.remaining() as u64;
+            moved |= replayed > 0 || passed > 1;
             let done = if plan.has(Sabotage::RestoreSaysDone) {
                 end
             } else {
@@ -119,7 +120,7 @@ impl Changelogs<'_> {
             };
             self.apply(changelog, &mut read.batch, done)?;
             at = read.next;
-            progress.pass(passed);
+            progress.pass(passed, replayed);
             clock.point("between two batches of a restore").await;
             // Records that are there already are no reason to wait: other restores and orders get their turn.
             yield_now().await;

@@ -72,7 +72,7 @@ impl Restore {
                 moved |= one.restore(changelog, &mut progress).await?;
             }
         }
-        progress.end();
+        progress.end(self.entries(slot)?);
         if progress.done() >= self.plan.settings.reopen_after {
             slot.close_environments();
             slot.kept = self.open(tenure.task)?;
@@ -86,6 +86,19 @@ impl Restore {
                 .map_err(|error| self.state(tenure.task, kept.processor, error.to_string()))?;
         }
         Ok(())
+    }
+
+    /// How many entries a task's stores have.
+    fn entries(&self, slot: &Slot) -> Result<u64, RunError> {
+        let mut entries = 0;
+        for kept in &slot.kept {
+            for store in 0..self.plan.topology.processors[kept.processor].stores.len() {
+                let of_store = kept.environment.entries(store);
+                entries += of_store
+                    .map_err(|error| self.state(slot.tenure.task, kept.processor, error.to_string()))?;
+            }
+        }
+        Ok(entries)
     }
 
     /// Asks for the committed offsets.

@@ -3,11 +3,14 @@
 use std::time::Duration;
 
 use super::{
-    super::{slot::Tenure, status::TaskPhase},
+    super::{
+        slot::Tenure,
+        status::{Restored, TaskPhase},
+    },
     Restore,
 };
 
-/// How much time passes between two lines about a restore. One that takes less says nothing.
+/// How much time passes between two lines about a restore. One that takes less says what it took at the level `debug` only.
 const INTERVAL: Duration = Duration::from_secs(5);
 
 /// See the module.
@@ -18,6 +21,7 @@ pub(super) struct Progress<'r> {
     said: Duration,
     done: u64,
     total: u64,
+    replayed: u64,
 }
 
 impl<'r> Progress<'r> {
@@ -30,10 +34,11 @@ impl<'r> Progress<'r> {
             said: now,
             done: 0,
             total: 0,
+            replayed: 0,
         }
     }
 
-    /// Changelog records passed so far.
+    /// Places in changelogs passed so far, markers included.
     pub(super) fn done(&self) -> u64 {
         self.done
     }
@@ -44,9 +49,10 @@ impl<'r> Progress<'r> {
         self.show();
     }
 
-    /// So many records were passed.
-    pub(super) fn pass(&mut self, records: u64) {
-        self.done += records;
+    /// So many places were passed, and as many records of them were there to be replayed.
+    pub(super) fn pass(&mut self, places: u64, replayed: u64) {
+        self.done += places;
+        self.replayed += replayed;
         self.show();
         let now = self.restore.clock.now();
         if now.saturating_sub(self.said) >= INTERVAL {
@@ -59,14 +65,20 @@ impl<'r> Progress<'r> {
         }
     }
 
-    /// All is restored.
-    pub(super) fn end(&self) {
+    /// All is restored: stores of so many entries.
+    pub(super) fn end(&self, entries: u64) {
+        let Self { done, replayed, .. } = *self;
+        let restored = Restored { replayed, entries };
+        self.restore.board.restored(self.tenure, restored);
         let took = self.restore.clock.now().saturating_sub(self.begun);
-        if took >= INTERVAL {
-            let (rate, _) = pace(self.done, self.total, took);
+        let task = self.tenure.task;
+        if took < INTERVAL {
+            tracing::debug!(%task, replayed, entries, ?took, "state is restored");
+        } else {
+            let (rate, _) = pace(done, self.total, took);
             let took = Duration::from_secs(took.as_secs());
             tracing::info!(
-                task = %self.tenure.task, records = self.done, records_per_second = rate,
+                %task, replayed, entries, records_per_second = rate,
                 took = %humantime::format_duration(took), "state is restored"
             );
         }

@@ -62,6 +62,8 @@ fn kept_state_is_not_restored_again() {
     });
     let restored = |phase: &TaskPhase| matches!(phase, TaskPhase::Restoring { total, .. } if *total > 0);
     assert!(!seen.iter().any(restored), "{seen:?}");
+    let restored = instance.running.status().tasks[0].restored.unwrap();
+    assert_eq!((restored.replayed, restored.entries), (0, 5));
     assert_eq!(world.stop(&instance), Ok(()));
 }
 
