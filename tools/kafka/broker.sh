@@ -4,7 +4,7 @@
 #   broker.sh DIRECTORY PORT CONTROLLER_PORT [SETTING=VALUE ...] [--add-scram=USER ...]
 #
 # Prints `ready` once it can be used. Lines on its standard input are commands, each answered with `done`: `kill` (as by
-# a crash), `start` (again), `freeze` and `thaw`. Everything it writes is in DIRECTORY, which must be new, and is removed in the
+# a crash), `stop` (in good order), `start` (again), `freeze` and `thaw`. Everything it writes is in DIRECTORY, which must be new, and is removed in the
 # end; broker.log there says what goes wrong. The jars are those of `mvn -q -B package` in this folder.
 set -euo pipefail
 
@@ -82,6 +82,10 @@ echo ready
 while read -r command; do
     case $command in
     kill) end ;;
+    stop)
+        kill -TERM "$broker" 2>/dev/null || true
+        wait "$broker" 2>/dev/null || true
+        ;;
     start) start ;;
     freeze) kill -STOP "$broker" ;;
     thaw) kill -CONT "$broker" ;;

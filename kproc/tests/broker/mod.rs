@@ -23,6 +23,8 @@ pub(crate) struct TestBroker {
 struct Running {
     address: String,
     controller: u16,
+    /// Where it keeps everything, if it is this process's own.
+    directory: Option<PathBuf>,
     /// The broker stops when its standard input ends: with this process.
     process: Option<Mutex<Process>>,
 }
@@ -75,7 +77,13 @@ impl TestBroker {
         }
     }
 
-    /// Does something to the broker, which must be running and this process's own: `kill`, `start`, `freeze` or `thaw`. Returns when it is done.
+    /// Where the broker keeps everything, once it was started, if it is this process's own.
+    pub(crate) fn directory(&self) -> Option<&Path> {
+        self.running.get()?.as_ref().ok()?.directory.as_deref()
+    }
+
+    /// Does something to the broker, which must be running and this process's own: `kill`, `stop`, `start`, `freeze` or
+    /// `thaw`. Returns when it is done.
     pub(crate) fn tell(&self, what: &str) {
         let Some(Ok(running)) = self.running.get() else {
             panic!("the broker was not started");
@@ -105,6 +113,7 @@ fn start(settings: &[&str]) -> Result<Running, String> {
         return Ok(Running {
             address,
             controller: 0,
+            directory: None,
             process: None,
         });
     }
@@ -133,6 +142,7 @@ fn start_at(port: u16, controller: u16, settings: &[&str]) -> Result<Running, St
     Ok(Running {
         address: format!("127.0.0.1:{port}"),
         controller,
+        directory: Some(directory),
         process: Some(Mutex::new(process)),
     })
 }
