@@ -131,20 +131,29 @@ impl Worker {
             let commit = task.prepare_commit();
             let all = self.plan.has(Sabotage::ReadTakenForProcessed);
             let passed = passed(task, &seat.slot.inputs, commit.as_ref(), all);
-            if !task.outbox().is_empty() {
-                seat.sent = true;
-                // Unlike the verbs of a commit, it is soon done: it waits for room in the producer's queue at most.
-                let sent = self.away.beside(self.outlet.send(task.outbox()), deadline).await;
-                sent.ok_or(Fault::Interrupted)?.map_err(Fault::Production)?;
-            }
-            if commit.is_some() || !passed.is_empty() {
+            let commit = (commit.is_some() || !passed.is_empty()).then(|| {
                 let mut commit = commit.unwrap_or_else(|| task.unchanged());
                 commit
                     .inputs
                     .retain(|(number, _)| passed.iter().all(|(other, _)| other != number));
                 commit.inputs.extend(passed);
-                prepared.push((*tenure, commit));
+                commit
+            });
+            if !task.outbox().is_empty() {
+                // Last, so that little can come between this and the writing.
+                self.confirm(&[*tenure], deadline).await?;
+                let Some(seat) = self.seats.get_mut(tenure).filter(|seat| seat.committable()) else {
+                    continue;
+                };
+                let Some(task) = seat.slot.task.as_mut() else {
+                    continue;
+                };
+                seat.sent = true;
+                // Unlike the verbs of a commit, it is soon done: it waits for room in the producer's queue at most.
+                let sent = self.away.beside(self.outlet.send(task.outbox()), deadline).await;
+                sent.ok_or(Fault::Interrupted)?.map_err(Fault::Production)?;
             }
+            prepared.extend(commit.map(|commit| (*tenure, commit)));
         }
         Ok(prepared)
     }
@@ -214,7 +223,7 @@ impl Worker {
     }
 
     /// Commits offsets; asks again for as long as it may help. Committing an offset twice does no harm.
-    async fn commit_until(
+    pub(super) async fn commit_until(
         &mut self,
         offsets: Vec<OffsetCommit>,
         deadline: Option<Duration>,
@@ -225,10 +234,14 @@ impl Worker {
         let mut wait = FIRST_WAIT;
         let patience = self.clock.now() + self.plan.settings.patience;
         loop {
+            let sent = self.clock.now();
             let verb = self.group.commit(offsets.clone());
             let result = self.away.beside(verb, deadline).await;
             match result.ok_or(Fault::Interrupted)? {
-                Ok(()) => return Ok(()),
+                Ok(()) => {
+                    self.standing.prove(sent);
+                    return Ok(());
+                }
                 Err(error) if error.kind.is_transient() && self.clock.now() < patience => {
                     let places: Vec<String> = offsets
                         .iter()

@@ -6,7 +6,8 @@
 //!
 //! - [`owner`]: the group's member. Checks the topics ([`check`]), joins, makes tasks of partitions.
 //! - [`restorer`]: brings tasks to their last commit ([`restore`]), apart from the workers, and hands them over.
-//! - [`worker`]: processes tasks, and commits them ([`commit`]) or takes them back ([`fall_back`]).
+//! - [`worker`]: processes tasks, and commits them ([`commit`]) or takes them back ([`fall_back`]). It writes
+//!   nothing while it is not known that they are ours ([`standing`]).
 //! - [`watch`]: notices topics that are not what they were.
 //! - [`watchdog`]: notices handlers that do not come back.
 //! - [`supervisor`] and [`status`]: what goes wrong stops the instance and is told.
@@ -50,6 +51,7 @@ mod seat;
 mod signal;
 mod slot;
 mod spawn;
+mod standing;
 mod status;
 mod supervisor;
 mod take;

@@ -38,6 +38,8 @@ pub(crate) enum Sabotage {
     DeletionsForgotten,
     /// The position of a commit is saved, and its state is not.
     PositionWithoutState,
+    /// At least once: a process that has stood still writes before it asks whether its partitions are still its own.
+    Unconfirmed,
 }
 
 /// All of them.

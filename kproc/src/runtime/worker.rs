@@ -27,6 +27,7 @@ use super::{
     sabotage::Sabotage,
     seat::{Activity, Fate, Rested, Seat, Uncommitted},
     slot::{Tenure, Token},
+    standing::Standing,
     status::Board,
     supervisor::{Supervisor, sleep_until},
 };
@@ -67,6 +68,7 @@ pub(super) struct Worker {
     pub(super) rests: Rests,
     pub(super) restorer: UnboundedSender<RestorerOrder>,
     pub(super) outlet: Outlet,
+    pub(super) standing: Standing,
     // Tasks before their seats: a task must be dropped before its environments are.
     pub(super) away: Away,
     pub(super) seats: BTreeMap<Tenure, Seat>,
@@ -111,6 +113,7 @@ impl Worker {
             rests,
             restorer,
             outlet,
+            standing: Standing::default(),
             seats: BTreeMap::new(),
             away,
             ready: Arc::default(),
@@ -383,7 +386,10 @@ impl Worker {
             Ok(false) => return,
             Err(fault) => return self.commit_fails(&[tenure], fault, None).await,
         }
-        let Some(seat) = self.seats.get_mut(&tenure) else {
+        if let Err(fault) = self.confirm(&[tenure], None).await {
+            return self.commit_fails(&[tenure], fault, None).await;
+        }
+        let Some(seat) = self.seats.get_mut(&tenure).filter(|seat| seat.fate != Fate::Void) else {
             return;
         };
         let Some(task) = seat.slot.task.as_mut() else {

@@ -106,11 +106,16 @@ impl Restore {
                 }
             };
             let marks = committed::marks(&self.plan.topology, task.group);
+            let metadata = committed::encode("", input.origin, &marks);
+            input.committed = Some(CommittedOffset {
+                next,
+                metadata: metadata.clone(),
+            });
             first.push(OffsetCommit {
                 partition,
                 ownership: input.ownership,
                 next,
-                metadata: committed::encode("", input.origin, &marks),
+                metadata,
             });
         }
         if first.is_empty() {

@@ -55,6 +55,7 @@ const PLANTED: &[(Sabotage, History)] = &[
         Sabotage::PositionWithoutState,
         History::exactly_once(Fates::CleanStopsAndCrashes),
     ),
+    (Sabotage::Unconfirmed, History::at_least_once(Fates::Zombies)),
 ];
 
 /// Whether the promises break in a history.
