@@ -76,6 +76,16 @@ pub(crate) struct Transactions {
 }
 
 impl Settings {
+    /// How long something is waited for that a transaction may hold which somebody has left open: longer than it takes the
+    /// brokers to end it.
+    pub(super) fn patience_with_transactions(&self) -> Duration {
+        let timeout = self
+            .transactions
+            .as_ref()
+            .map(|transactions| transactions.timeout);
+        self.patience.max(timeout.unwrap_or_default().saturating_mul(2))
+    }
+
     /// The defaults, with state in this directory.
     pub(crate) fn new(state_dir: impl Into<PathBuf>) -> Self {
         Self {
@@ -158,6 +168,15 @@ impl Share {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn e14_open_transactions_are_waited_for_until_the_brokers_end_them() {
+        let mut settings = Settings::new("state");
+        assert_eq!(settings.patience_with_transactions(), settings.patience);
+        let timeout = Duration::from_secs(900);
+        settings.transactions = Some(Transactions { timeout });
+        assert!(settings.patience_with_transactions() > timeout);
+    }
 
     #[test]
     fn shares_shrink_with_the_number_of_partitions() {

@@ -4,7 +4,7 @@ use std::{fs, path::Path, sync::Arc, time::Duration};
 
 use kproc::{
     App, Clock, Lag, Offset, Partition, Running,
-    cluster::{Cluster, Isolation, JoinRequest, Member, ProducerOptions, Watermarks},
+    cluster::{Cluster, ClusterErrorKind, Isolation, JoinRequest, Member, ProducerOptions, Watermarks},
     config::Processing,
     outbox::{Outbox, RawRecord},
     prelude::*,
@@ -13,7 +13,7 @@ use kproc::{
 
 use crate::{
     broker::{counts::number_of, tool},
-    diary::{Diary, Whim, diarist, write},
+    diary::{Diary, Whim, diarist, partitions, until, write},
     kit::{CHANGELOG, KEYS, PATIENCE, Site, block_on, stop},
 };
 
@@ -80,9 +80,19 @@ impl Site {
         outbox
     }
 
+    /// The ends of partition 0 of a topic. Waits for a broker that is away.
     pub(crate) async fn ends(&self, topic: &str) -> Watermarks {
-        let mut reader = self.cluster.reader(Isolation::ReadCommitted).unwrap();
-        reader.watermarks(self.partition(topic, 0)).await.unwrap()
+        let patience = self.clock.now() + PATIENCE;
+        loop {
+            let mut reader = self.cluster.reader(Isolation::ReadCommitted).unwrap();
+            match reader.watermarks(self.partition(topic, 0)).await {
+                Ok(ends) => return ends,
+                Err(error) if error.kind == ClusterErrorKind::Retriable => {
+                    assert!(self.clock.now() < patience, "after a minute: {error}");
+                }
+                Err(error) => panic!("{error}"),
+            }
+        }
     }
 
     /// How far the application is behind with `keys`.
@@ -208,6 +218,80 @@ fn e07_a_fence_in_the_middle_costs_nothing() {
         }
         stop(&running, Duration::from_secs(20)).await;
         assert_eq!(number_of(&site.counts().await), 5 * BATCH);
+    });
+}
+
+/// How long E16 goes on: `KPROC_E16_SECONDS`, or a little while.
+fn rebalancing() -> Duration {
+    let seconds = std::env::var("KPROC_E16_SECONDS").ok();
+    Duration::from_secs(seconds.map_or(8, |text| text.parse().unwrap()))
+}
+
+/// The epochs of the producers of an instance's four workers: each time that an id is taken has one of its own.
+fn epochs(site: &Site, state: &Path) -> [u64; 4] {
+    let id = site.transactional_id(state);
+    [0, 1, 2, 3].map(|worker| {
+        let id = format!("{id}{worker}");
+        let arguments = [
+            "--bootstrap-server",
+            &site.brokers,
+            "describe",
+            "--transactional-id",
+            &id,
+        ];
+        let described = tool("org.apache.kafka.tools.TransactionsCommand", &arguments);
+        let rows: Vec<Vec<&str>> = described
+            .lines()
+            .map(|line| line.split_whitespace().collect())
+            .collect();
+        let column = rows[0].iter().position(|name| *name == "ProducerEpoch").unwrap();
+        rows[1][column].parse().unwrap()
+    })
+}
+
+/// Scenario E16: four workers on eight partitions, and a guest with as many that comes and goes. No producer ends another's
+/// transactions, and all is exact.
+#[test]
+fn e16_workers_never_fence_each_other_however_often_partitions_move() {
+    const KEYS: usize = 64;
+    let Some(site) = Site::shared("e16") else { return };
+    block_on(async {
+        site.make_topics(8).await;
+        let states = [(); 2].map(|()| tempfile::tempdir().unwrap());
+        let start = |number: usize| {
+            let app = site.app(states[number].path());
+            let app = app.configure(|settings| settings.threads = 4);
+            exactly(app, TIMEOUT).start().unwrap()
+        };
+        let keys: Vec<_> = (0..KEYS).map(|number| number.to_string()).collect();
+        let mut rounds = 0;
+        let lasting = start(0);
+        site.write(&keys).await;
+        rounds += 1;
+        site.counted(&[&lasting], KEYS).await;
+        let before = epochs(&site, states[0].path());
+        let (mut guests, end) = (0, site.clock.now() + rebalancing());
+        while site.clock.now() < end {
+            let guest = start(1);
+            until(&site, "the guest has its half", || partitions(&guest).len() == 4).await;
+            for _ in 0..4 {
+                site.write(&keys).await;
+                rounds += 1;
+            }
+            stop(&guest, Duration::from_secs(20)).await;
+            guests += 1;
+        }
+        println!("{guests} guests, {rounds} rounds");
+        let counts = site.counted(&[&lasting], rounds * KEYS).await;
+        assert_eq!(counts.len(), KEYS);
+        for (key, counts) in counts {
+            assert_eq!(counts, up_to(rounds), "{key}");
+        }
+        assert_eq!(epochs(&site, states[0].path()), before);
+        // Each guest takes its ids, and the first of them twice: at the start it is tried whether it may.
+        let taken = epochs(&site, states[1].path());
+        assert_eq!(taken, [2 * guests - 1, guests - 1, guests - 1, guests - 1]);
+        stop(&lasting, Duration::from_secs(20)).await;
     });
 }
 

@@ -9,6 +9,7 @@ mod acl;
 mod authorization;
 #[path = "../broker/mod.rs"]
 mod broker;
+mod child;
 mod coordinators;
 mod diary;
 mod exactly_once;
@@ -28,3 +29,4 @@ mod restores;
 mod security;
 mod startup;
 mod topics;
+mod transactions;

@@ -26,6 +26,9 @@ use crate::{
 /// How long one read waits for records.
 const READ_WAIT: Duration = Duration::from_millis(200);
 
+/// A restore that has got nowhere for so long says what it waits for.
+const TELL_AFTER: Duration = Duration::from_secs(3);
+
 /// Restores the changelogs of one environment.
 pub(super) struct Changelogs<'r> {
     pub(super) restore: &'r Restore,
@@ -56,12 +59,13 @@ impl Changelogs<'_> {
             Isolation::ReadCommitted
         };
         let mut reader = connection.reader(isolation).map_err(|error| failed(&error))?;
-        let patience = plan.settings.patience;
+        let patience = plan.settings.patience_with_transactions();
         let mut from = self.begin(changelog, &mut *reader).await?;
         let (mut at, end) = from;
         progress.expect(end.since(at));
         let mut moved = false;
         let mut heard = clock.now();
+        let mut told = false;
         while at < end {
             let read = reader
                 .read(
@@ -105,6 +109,14 @@ impl Changelogs<'_> {
                             humantime::format_duration(patience)
                         ),
                     });
+                }
+                if !told && clock.now() >= heard + TELL_AFTER {
+                    told = true;
+                    tracing::warn!(
+                        task = %self.task, changelog = %changelog.partition, position = %at, %end,
+                        "the restore waits for a transaction that is not decided: an instance has died in the middle of it, or \
+                         is frozen; brokers end it by its time-out, if its owner does not"
+                    );
                 }
                 continue;
             }

@@ -105,7 +105,7 @@ impl Restore {
     async fn read_committed(&self, slot: &mut Slot) -> Result<(), RunError> {
         let partitions: Vec<TopicPartition> =
             slot.inputs.iter().map(|input| input.partition.clone()).collect();
-        let patience = self.plan.settings.patience;
+        let patience = self.plan.settings.patience_with_transactions();
         let committed = retried(&*self.clock, patience, || {
             self.group.committed(partitions.clone())
         });

@@ -1,0 +1,160 @@
+//! An application in a process of its own: it can be killed, frozen, and its log read.
+
+use std::{
+    fs::{self, File},
+    io::Read,
+    path::Path,
+    process::{Child, Command, Stdio},
+    time::Duration,
+};
+
+use kproc::Clock;
+
+use crate::{
+    broker::counts::{Counts, number_of},
+    exactly_once::exactly,
+    kit::{PATIENCE, Site, block_on, stop},
+};
+
+/// What tells the other process what to do.
+const BROKERS: &str = "KPROC_TEST_CHILD_BROKERS";
+const NAME: &str = "KPROC_TEST_CHILD_NAME";
+const STATE: &str = "KPROC_TEST_CHILD_STATE";
+const TIMEOUT: &str = "KPROC_TEST_CHILD_TIMEOUT";
+
+/// Counts the keys of a site, exactly once. Its transactions are large, so that it can be met in the middle of one.
+pub(crate) struct Counter {
+    process: Child,
+    log: tempfile::TempDir,
+}
+
+impl Counter {
+    /// `timeout`: of its transactions.
+    pub(crate) fn start(site: &Site, state: &Path, timeout: Duration) -> Self {
+        let log = tempfile::tempdir().unwrap();
+        let process = Command::new(std::env::current_exe().unwrap())
+            .args(["child::counts", "--exact", "--ignored", "--nocapture"])
+            .env(BROKERS, &site.brokers)
+            .env(NAME, site.name)
+            .env(STATE, state)
+            .env(TIMEOUT, timeout.as_secs().to_string())
+            .stdin(Stdio::piped())
+            .stdout(Stdio::null())
+            .stderr(File::create(log.path().join("log")).unwrap())
+            .spawn()
+            .unwrap();
+        Self { process, log }
+    }
+
+    /// What it has logged so far.
+    pub(crate) fn log(&self) -> String {
+        fs::read_to_string(self.log.path().join("log")).unwrap()
+    }
+
+    /// Waits until it has a transaction open that has come as far as this topic, and freezes it there.
+    pub(crate) async fn freeze_in_transaction(&mut self, site: &Site, topic: &str) {
+        let patience = site.clock.now() + PATIENCE;
+        let is_open = async || {
+            let ends = site.ends(topic).await;
+            ends.latest > ends.stable
+        };
+        loop {
+            if is_open().await {
+                self.signal("-STOP");
+                // What was on its way has arrived.
+                site.pause(Duration::from_millis(100)).await;
+                if is_open().await {
+                    return;
+                }
+                self.signal("-CONT");
+            }
+            self.assert_alive();
+            assert!(
+                site.clock.now() < patience,
+                "no transaction was met: {}",
+                self.log()
+            );
+        }
+    }
+
+    /// Waits until that many counts are committed, at least, and gives all of them.
+    pub(crate) async fn counted(&mut self, site: &Site, number: usize) -> Counts {
+        let patience = site.clock.now() + PATIENCE;
+        loop {
+            let counts = site.counts().await;
+            if number_of(&counts) >= number {
+                return counts;
+            }
+            self.assert_alive();
+            let log = self.log();
+            assert!(
+                site.clock.now() < patience,
+                "after a minute, of {number}: {} {log}",
+                number_of(&counts)
+            );
+            site.pause(Duration::from_millis(100)).await;
+        }
+    }
+
+    pub(crate) fn assert_alive(&mut self) {
+        let ended = self.process.try_wait().unwrap();
+        assert!(ended.is_none(), "it has ended: {ended:?} {}", self.log());
+    }
+
+    pub(crate) fn thaw(&self) {
+        self.signal("-CONT");
+    }
+
+    fn signal(&self, signal: &str) {
+        let number = self.process.id().to_string();
+        let sent = Command::new("kill").args([signal, &number]).status();
+        assert!(sent.unwrap().success());
+    }
+
+    /// Kills it, whatever it does.
+    pub(crate) fn kill(mut self) {
+        self.process.kill().unwrap();
+        self.process.wait().unwrap();
+    }
+
+    /// Stops it, which must end well. Returns its log.
+    pub(crate) fn stop(mut self) -> String {
+        drop(self.process.stdin.take());
+        let status = self.process.wait().unwrap();
+        let log = self.log();
+        assert!(status.success(), "{log}");
+        log
+    }
+}
+
+impl Drop for Counter {
+    fn drop(&mut self) {
+        // It has ended already, unless the test has failed.
+        let _ = self.process.kill();
+        let _ = self.process.wait();
+    }
+}
+
+/// The other process. It stops when its standard input ends.
+#[test]
+#[ignore = "is run by other tests"]
+fn counts() {
+    let Ok(brokers) = std::env::var(BROKERS) else {
+        return;
+    };
+    let variable = |name| std::env::var(name).unwrap();
+    tracing_subscriber::fmt()
+        .with_max_level(tracing::Level::WARN)
+        .with_ansi(false)
+        .with_writer(std::io::stderr)
+        .init();
+    let site = Site::at(&brokers, variable(NAME).leak());
+    let timeout = Duration::from_secs(variable(TIMEOUT).parse().unwrap());
+    let app = site.app(variable(STATE).as_ref()).configure(|settings| {
+        settings.session_timeout = Duration::from_secs(5);
+        settings.commit_interval = Some(Duration::from_secs(1));
+    });
+    let running = exactly(app, timeout).start().unwrap();
+    std::io::stdin().read_to_end(&mut Vec::new()).unwrap();
+    block_on(stop(&running, Duration::from_secs(20)));
+}

@@ -1,0 +1,154 @@
+//! Transactions that end otherwise than by their producer, or not at all for a while: deaths, freezes, brokers that come and
+//! go.
+
+use std::{path::Path, time::Duration};
+
+use kproc::Clock;
+
+use crate::{
+    broker::{TestBroker, counts::number_of},
+    child::Counter,
+    exactly_once::up_to,
+    kit::{CHANGELOG, Site, block_on},
+};
+
+/// It is usable soon after a crash: by default it waits until its former life has timed out.
+static RESTARTED: TestBroker = TestBroker::new(&[
+    "broker.session.timeout.ms=1500",
+    "broker.heartbeat.interval.ms=300",
+]);
+
+/// So many keys, each so often: several transactions, each of which takes a while.
+const KEYS: usize = 20_000;
+const EACH: usize = 4;
+
+/// Writes all keys, each so often.
+async fn write(site: &Site) {
+    let keys: Vec<_> = (0..KEYS).map(|number| number.to_string()).collect();
+    for _ in 0..EACH {
+        site.write(&keys).await;
+    }
+}
+
+/// Writes records, and has a process count them, until it is in the middle of a transaction.
+async fn stuck_in_transaction(site: &Site, state: &Path, timeout: Duration) -> Counter {
+    site.make_topics(1).await;
+    site.make_changelog(1).await;
+    write(site).await;
+    let mut counter = Counter::start(site, state, timeout);
+    counter.freeze_in_transaction(site, CHANGELOG).await;
+    counter
+}
+
+/// Waits until all is counted that was written in so many rounds, each record once.
+async fn all_counted(site: &Site, counter: &mut Counter, rounds: usize) {
+    let counts = counter.counted(site, rounds * KEYS * EACH).await;
+    assert_eq!(counts.len(), KEYS);
+    for (key, counts) in counts {
+        assert_eq!(counts, up_to(rounds * EACH), "{key}");
+    }
+}
+
+/// Waits until the transaction that was open is over, and says how long that took.
+async fn settled(site: &Site, counter: &mut Counter) -> Duration {
+    let (begun, before) = (site.clock.now(), site.ends(CHANGELOG).await);
+    assert!(before.stable < before.latest, "no transaction is open");
+    while site.ends(CHANGELOG).await.stable < before.latest {
+        counter.assert_alive();
+        site.pause(Duration::from_millis(20)).await;
+    }
+    let took = site.clock.now().saturating_sub(begun);
+    println!("settled after {took:?}");
+    took
+}
+
+/// Scenario E14: a process dies in the middle of a transaction. With its directory it comes back under its id, and settles that
+/// at once.
+#[test]
+fn e14_a_death_in_mid_transaction_is_settled_at_once_with_the_directory() {
+    let Some(site) = Site::shared("e14") else { return };
+    let timeout = Duration::from_secs(60);
+    block_on(async {
+        let state = tempfile::tempdir().unwrap();
+        stuck_in_transaction(&site, state.path(), timeout).await.kill();
+        let mut counter = Counter::start(&site, state.path(), timeout);
+        let took = settled(&site, &mut counter).await;
+        assert!(took < timeout / 2, "{took:?}");
+        all_counted(&site, &mut counter, 1).await;
+        counter.stop();
+    });
+}
+
+/// Scenario E14: without its directory it comes back as another, and waits until the brokers have ended the transaction. It
+/// says so.
+#[test]
+fn e14_a_death_in_mid_transaction_is_waited_for_without_the_directory() {
+    let Some(site) = Site::shared("e14-wiped") else {
+        return;
+    };
+    // The session of the dead one is over before, and its partitions are given to the other.
+    let timeout = Duration::from_secs(12);
+    block_on(async {
+        let states = [(); 2].map(|()| tempfile::tempdir().unwrap());
+        stuck_in_transaction(&site, states[0].path(), timeout)
+            .await
+            .kill();
+        let mut counter = Counter::start(&site, states[1].path(), timeout);
+        let took = settled(&site, &mut counter).await;
+        assert!(took < timeout * 2, "{took:?}");
+        all_counted(&site, &mut counter, 1).await;
+        let log = counter.stop();
+        assert!(log.contains("a transaction that is not decided"), "{log}");
+    });
+}
+
+/// The brokers end a transaction whose producer does nothing for too long. The producer hears of it when it goes on, and what
+/// it was about is done again.
+#[test]
+fn the_brokers_end_a_transaction_of_a_process_that_was_frozen() {
+    let Some(site) = Site::shared("timed-out") else {
+        return;
+    };
+    block_on(async {
+        let state = tempfile::tempdir().unwrap();
+        let mut counter = stuck_in_transaction(&site, state.path(), Duration::from_secs(2)).await;
+        settled(&site, &mut counter).await;
+        let before = number_of(&site.counts().await);
+        assert!(before < KEYS * EACH, "nothing was left to do");
+        counter.thaw();
+        all_counted(&site, &mut counter, 1).await;
+        let log = counter.stop();
+        assert!(log.contains("goes back to its last commit"), "{log}");
+    });
+}
+
+/// A broker dies, and stops in good order, in the middle of transactions: all is exact, and a new directory gets the same state.
+#[test]
+fn brokers_that_restart_in_the_middle_of_commits_cost_nothing() {
+    let Some(address) = RESTARTED.address() else {
+        return;
+    };
+    let site = Site::at(address, "restarted");
+    let timeout = Duration::from_secs(20);
+    block_on(async {
+        let states = [(); 2].map(|()| tempfile::tempdir().unwrap());
+        let mut counter = stuck_in_transaction(&site, states[0].path(), timeout).await;
+        for (round, what) in ["kill", "stop"].into_iter().enumerate() {
+            if round > 0 {
+                write(&site).await;
+                counter.freeze_in_transaction(&site, CHANGELOG).await;
+            }
+            counter.thaw();
+            RESTARTED.tell(what);
+            site.pause(Duration::from_millis(500)).await;
+            RESTARTED.tell("start");
+            all_counted(&site, &mut counter, round + 1).await;
+        }
+        counter.stop();
+        let mut counter = Counter::start(&site, states[1].path(), timeout);
+        site.write(["0"]).await;
+        let counts = counter.counted(&site, 2 * KEYS * EACH + 1).await;
+        assert_eq!(counts["0"], up_to(2 * EACH + 1));
+        counter.stop();
+    });
+}
