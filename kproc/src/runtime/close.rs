@@ -86,8 +86,21 @@ impl Worker {
         if !self.plan.has(Sabotage::NoLastCommit) {
             self.commit(&committing, Some(deadline)).await;
         }
+        self.tell_uncommitted(&committing);
         for tenure in tasks {
             self.leave(tenure);
+        }
+    }
+
+    /// In a stop nobody is left to do again what could not be committed: that is no clean end.
+    fn tell_uncommitted(&self, tasks: &[Tenure]) {
+        let falls_back = |tenure: &&Tenure| {
+            let seat = self.seats.get(tenure);
+            seat.is_some_and(|seat| seat.fate == Fate::FallsBack)
+        };
+        for tenure in tasks.iter().filter(falls_back) {
+            self.supervisor
+                .late(&format!("the last commit of task {} has failed", tenure.task));
         }
     }
 

@@ -1,5 +1,5 @@
-//! A commit. At least once: changelogs and outputs are written and flushed, then the input offsets are committed,
-//! then the state with the positions it corresponds to. Exactly once: all that goes into the cluster is one
+//! A commit. At least once: outputs are written and flushed, then changelogs, then the input offsets are committed, then
+//! the state with the positions it corresponds to. Exactly once: all that goes into the cluster is one
 //! transaction, and then the state follows.
 //!
 //! In this order a crash at any point leaves the state at or behind a point that the cluster has. Tasks commit
@@ -52,6 +52,9 @@ impl Worker {
     }
 
     async fn try_commit(&mut self, tasks: &[Tenure], deadline: Option<Duration>) -> Result<(), Fault> {
+        if !self.outlet.is_transactional() && !self.plan.has(Sabotage::ChangelogsBesideOutputs) {
+            self.write_outputs(tasks, deadline).await?;
+        }
         let mut prepared = self.prepare(tasks, deadline).await?;
         let has_sent = |tenure| self.seats.get(tenure).is_some_and(|seat: &Seat| seat.sent);
         let sent = tasks.iter().any(has_sent);
@@ -65,12 +68,7 @@ impl Worker {
             self.commit_offsets(&mut prepared, deadline).await?;
         }
         let (positions, committed) = if !self.outlet.is_transactional() {
-            let flushed = self.away.beside(self.outlet.flush(), deadline).await;
-            let mut flushed = flushed.ok_or(Fault::Interrupted)?;
-            if self.plan.has(Sabotage::WriteErrorsIgnored) {
-                flushed = flushed.or_else(|_| Ok(Positions::new()));
-            }
-            let positions = flushed.map_err(Fault::Production)?;
+            let positions = self.flush(deadline).await?;
             (positions, self.commit_offsets(&mut prepared, deadline).await)
         } else if sent {
             let offsets = self.all_offsets(&prepared);
@@ -92,6 +90,26 @@ impl Worker {
             .await;
         self.save_all(&prepared, &positions).await;
         committed
+    }
+
+    /// At least once: what these tasks have sent is written before their changelogs are. Were it the other way round, a
+    /// crash between could leave a deletion without the record for whose sake it was made: what was deleted is not found
+    /// when the input is processed again, and so the record would never be sent.
+    async fn write_outputs(&mut self, tasks: &[Tenure], deadline: Option<Duration>) -> Result<(), Fault> {
+        let sent = |tenure| self.seats.get(tenure).is_some_and(|seat: &Seat| seat.sent);
+        if tasks.iter().any(sent) && self.plan.topology.logged_stores().next().is_some() {
+            self.flush(deadline).await?;
+        }
+        Ok(())
+    }
+
+    async fn flush(&mut self, deadline: Option<Duration>) -> Result<Positions, Fault> {
+        let flushed = self.away.beside(self.outlet.flush(), deadline).await;
+        let mut flushed = flushed.ok_or(Fault::Interrupted)?;
+        if self.plan.has(Sabotage::WriteErrorsIgnored) {
+            flushed = flushed.or_else(|_| Ok(Positions::new()));
+        }
+        flushed.map_err(Fault::Production)
     }
 
     /// Writes the state of what was committed.

@@ -12,6 +12,8 @@ pub(crate) enum Sabotage {
     StateFirst,
     /// At least once: the offsets are committed before the records are written.
     OffsetsFirst,
+    /// At least once: changelogs are written together with the outputs, and not after them.
+    ChangelogsBesideOutputs,
     /// Records that were not written are taken for written.
     WriteErrorsIgnored,
     /// A transaction of which nobody knows is taken for one that was aborted.

@@ -11,6 +11,7 @@ use std::{
 
 use crate::{
     Clock, Error, Policy, Record, Result, Retry,
+    cluster::{Operation, Resource},
     runtime::{RunError, RunState},
     testing::exec::Executor,
 };
@@ -204,4 +205,35 @@ fn a_factory_that_panics_is_told() {
         matches!(&error, RunError::Panic { message, .. } if message.contains("no more")),
         "{error}"
     );
+}
+
+/// Else the record would never be sent: done again, the input does not find what was deleted for its sake.
+#[test]
+fn a_deletion_is_not_kept_before_what_was_sent_for_its_sake_is_written() {
+    let mut world = World::of_words(Executor::new(5));
+    let (outputs, forget_at) = (Resource::Topic("counts".into()), 3);
+    for number in 0..2 {
+        world.write("words", 0, "k", number);
+    }
+    let settings = world.settings("a");
+    let first = world.start_forgetful(settings.clone(), None, forget_at);
+    world.drain(&first);
+    world.cluster.deny(outputs.clone(), Operation::Write);
+    world.write("words", 0, "k", 2);
+    assert!(world.wait(&first).is_err());
+    assert_eq!(world.last_values(CHANGELOG, 4)["k"], 2);
+
+    world.cluster.allow(&outputs, Operation::Write);
+    let second = world.start_forgetful(settings, None, forget_at);
+    world.drain(&second);
+    assert_eq!(world.stop(&second), Ok(()));
+    assert_eq!(
+        world
+            .read("counts", 0)
+            .iter()
+            .map(|row| row.1)
+            .collect::<Vec<_>>(),
+        [1, 2, 3].map(Some)
+    );
+    assert!(world.last_values(CHANGELOG, 4).is_empty());
 }
