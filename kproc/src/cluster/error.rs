@@ -24,6 +24,8 @@ pub enum ClusterErrorKind {
     AbortTransaction,
     /// With transactions: this producer is an older incarnation, or was timed out. Make a new one.
     Fenced,
+    /// With transactions: this producer can do nothing more, for another reason. Make a new one.
+    ProducerFailed,
     /// It is not known whether it happened.
     Unknown,
     /// The log does not have the offset: it starts later or ends earlier.

@@ -59,6 +59,19 @@ impl Away {
         }
     }
 
+    /// Waits for a verb while nobody else goes on. `None`: as in [`beside`](Self::beside).
+    pub(super) async fn alone<T>(
+        &self,
+        verb: impl Future<Output = T>,
+        deadline: Option<Duration>,
+    ) -> Option<T> {
+        tokio::select! { biased;
+            () = self.supervisor.overdue() => None,
+            result = verb => Some(result),
+            () = sleep_until(&*self.supervisor.clock, deadline) => None,
+        }
+    }
+
     /// Waits for a verb while the tasks that are away go on. `None`: the deadline, or that of a stop, came first.
     /// The verb is dropped then, its outcome unknown.
     pub(super) async fn beside<T>(

@@ -133,6 +133,8 @@ impl Worker {
         tasks: &[Tenure],
         deadline: Option<Duration>,
     ) -> Result<Vec<(Tenure, TaskCommit)>, Fault> {
+        let settled = self.away.beside(self.outlet.settle(), deadline).await;
+        settled.ok_or(Fault::Interrupted)?.map_err(Fault::Transaction)?;
         // Of all of them, before anything is handed over: what is learned may send some back.
         for tenure in tasks {
             self.may_produce(*tenure).await?;
@@ -168,7 +170,12 @@ impl Worker {
                 };
                 seat.sent = true;
                 // Unlike the verbs of a commit, it is soon done: it waits for room in the producer's queue at most.
-                let sent = self.away.beside(self.outlet.send(task.outbox()), deadline).await;
+                let sent = if self.outlet.is_transactional() {
+                    // No handler runs between a transaction's records, so none can make it too old.
+                    self.away.alone(self.outlet.send(task.outbox()), deadline).await
+                } else {
+                    self.away.beside(self.outlet.send(task.outbox()), deadline).await
+                };
                 sent.ok_or(Fault::Interrupted)?.map_err(Fault::Production)?;
             }
             prepared.extend(commit.map(|commit| (*tenure, commit)));

@@ -91,17 +91,26 @@ impl Worker {
             // The producer lives on, once the transaction is aborted.
             Kind::AbortTransaction | Kind::OwnershipLost => {
                 let aborted = self.away.beside(self.outlet.abort(), deadline).await;
-                if aborted.is_none_or(|aborted| aborted.is_err()) {
-                    self.renew_producer();
+                match aborted {
+                    Some(Ok(())) => {}
+                    Some(Err(error)) => self.rebuild_producer(&error),
+                    None => self.renew_producer(),
                 }
                 self.go_back(tasks, error);
             }
             // A new producer of the same id settles what the old one left open.
-            Kind::Retriable | Kind::Unknown | Kind::Fenced => {
-                self.renew_producer();
+            Kind::Retriable | Kind::Unknown | Kind::Fenced | Kind::ProducerFailed => {
+                self.rebuild_producer(error);
                 self.go_back(tasks, error);
             }
-            _ => {
+            // A topic does not take a record, or a person must do something.
+            Kind::RecordTooLarge
+            | Kind::UnknownTopic
+            | Kind::TopicExists
+            | Kind::OffsetOutOfRange
+            | Kind::Unauthorized
+            | Kind::Unsupported
+            | Kind::Fatal => {
                 let learned = is_refusal(error) && self.learn_again(tasks).await;
                 self.renew_producer();
                 if learned {
@@ -157,6 +166,16 @@ impl Worker {
         tasks.iter().map(one).collect::<Vec<_>>().join(", ")
     }
 
+    /// The producer of transactions has failed, whatever it was doing and whyever. This is the only place where that is
+    /// dealt with: what its transaction comes to is settled, at the latest, before the tasks go on.
+    fn rebuild_producer(&mut self, error: &ClusterError) {
+        let max_batch = self.plan.topology.bindings.limits().smallest();
+        if let Err(error) = self.outlet.rebuild(max_batch, error) {
+            self.supervisor.fail(error);
+        }
+    }
+
+    /// The producer is of no more use, for no fault of its own.
     pub(super) fn renew_producer(&mut self) {
         let max_batch = self.plan.topology.bindings.limits().smallest();
         if let Err(error) = self.outlet.renew(max_batch) {

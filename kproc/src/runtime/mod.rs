@@ -43,6 +43,7 @@ mod patience;
 mod plan;
 mod pulse;
 mod ready;
+mod rebuilds;
 mod restore;
 mod restorer;
 mod running;

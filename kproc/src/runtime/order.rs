@@ -48,6 +48,13 @@ pub(super) enum WorkerOrder {
     Stop(Duration),
 }
 
+impl WorkerOrder {
+    /// Whether others wait for it, or time runs out.
+    pub(super) fn is_urgent(&self) -> bool {
+        matches!(self, Self::Revoke(..) | Self::Lost(_) | Self::Stop(_))
+    }
+}
+
 /// Held by who has something to do; the other end of the channel closes when nobody holds it any more.
 pub(super) type Done = UnboundedSender<Infallible>;
 

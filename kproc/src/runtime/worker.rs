@@ -6,6 +6,7 @@
 
 use std::{
     collections::{BTreeMap, VecDeque},
+    pin::pin,
     sync::Arc,
     time::Duration,
 };
@@ -33,7 +34,7 @@ use super::{
 };
 use crate::{
     clock::Clock,
-    cluster::{Cluster, ClusterErrorKind, Group, ProducerOptions},
+    cluster::{Cluster, Group, ProducerOptions},
     engine::{Failure, Next, Pause},
     topology::Topology,
 };
@@ -97,7 +98,7 @@ impl Worker {
             producer,
             asker,
         } = seed;
-        let outlet = Outlet::new(cluster.clone(), producer)?;
+        let outlet = Outlet::new(cluster.clone(), supervisor.clock.clone(), producer)?;
         let away = Away::new(supervisor.clone());
         Ok(Self {
             number,
@@ -123,7 +124,7 @@ impl Worker {
 
     /// Works until it is told to stop, or until nobody is left to tell it.
     pub(super) async fn run(mut self) -> Result<(), RunError> {
-        self.settle().await?;
+        self.settle().await;
         while !self.board.is_given_up() {
             for rested in self.away.take_rested() {
                 self.comes_to_rest(rested).await;
@@ -134,6 +135,7 @@ impl Worker {
                     return Ok(());
                 }
             }
+            self.settle().await;
             // After the orders: one of them may be to commit.
             self.commit_due().await;
             self.fall_back_due();
@@ -157,22 +159,34 @@ impl Worker {
         Ok(())
     }
 
-    /// Settles what an earlier process left open before any task comes: restores wait for that.
-    async fn settle(&mut self) -> Result<(), RunError> {
-        let settled = tokio::select! { biased;
-            settled = self.outlet.settle() => settled,
-            _ = self.board.stop.find(|stop| *stop) => {
-                self.renew_producer();
-                return Ok(());
+    /// Settles what an earlier producer of the id left open, be it of another process or of this worker, before tasks go
+    /// on: restores wait for that. What cannot wait comes first.
+    async fn settle(&mut self) {
+        if !self.outlet.is_to_settle() {
+            return;
+        }
+        self.board.set_idle(self.number, false);
+        let mut settled = pin!(self.away.beside(self.outlet.settle(), None));
+        loop {
+            tokio::select! { biased;
+                order = self.orders.recv() => match order {
+                    Some(WorkerOrder::Commit) if matches!(self.backlog.back(), Some(WorkerOrder::Commit)) => {}
+                    Some(order) => {
+                        let urgent = order.is_urgent();
+                        self.backlog.push_back(order);
+                        if urgent {
+                            return;
+                        }
+                    }
+                    None => return,
+                },
+                settled = &mut settled => {
+                    if let Some(Err(error)) = settled {
+                        self.supervisor.fail(RunError::cluster("cannot begin transactions", &error));
+                    }
+                    return;
+                }
             }
-        };
-        match settled {
-            Err(error) if error.kind.is_transient() || error.kind == ClusterErrorKind::Fenced => {
-                tracing::warn!(%error, "the transactions of an earlier process are not settled yet");
-                self.renew_producer();
-                Ok(())
-            }
-            settled => settled.map_err(|error| RunError::cluster("cannot begin transactions", &error)),
         }
     }
 
@@ -213,6 +227,10 @@ impl Worker {
             WorkerOrder::Stop(deadline) => {
                 let tasks: Vec<Tenure> = self.seats.keys().copied().collect();
                 self.close(tasks, deadline).await;
+                if self.outlet.owes() {
+                    // Others would have to wait for a time-out.
+                    self.away.beside(self.outlet.settle(), Some(deadline)).await;
+                }
                 return Flow::End;
             }
         }

@@ -109,7 +109,9 @@ impl TransactionalProducer {
     /// Remembers what an error means for what comes next.
     fn note(&mut self, error: &ClusterError) {
         self.state = match error.kind {
-            ClusterErrorKind::Fenced | ClusterErrorKind::Unknown => State::Dead(error.clone()),
+            ClusterErrorKind::Fenced | ClusterErrorKind::ProducerFailed | ClusterErrorKind::Unknown => {
+                State::Dead(error.clone())
+            }
             _ => State::Poisoned,
         };
     }

@@ -33,18 +33,6 @@ pub(super) enum Step {
 }
 
 impl Step {
-    pub(super) const ALL: [Self; 9] = [
-        Self::Other,
-        Self::Init,
-        Self::Begin,
-        Self::Record,
-        Self::Offsets,
-        Self::Commit,
-        Self::Abort,
-        Self::Delivery,
-        Self::OffsetCommit,
-    ];
-
     /// Whether it is a step of a transaction.
     const fn is_transactional(self) -> bool {
         !matches!(self, Self::Other | Self::Delivery | Self::OffsetCommit)
@@ -68,6 +56,10 @@ impl Step {
 pub(super) struct Row {
     pub(super) codes: &'static [Code],
     /// Why, and where that is said.
+    #[cfg_attr(
+        not(test),
+        expect(dead_code, reason = "for people, and for the page that shows the table")
+    )]
     pub(super) why: &'static str,
     other: Kind,
     init: Kind,
@@ -100,7 +92,9 @@ const RETRY: Kind = Kind::Retriable;
 /// Abort the transaction, go back to the last commit; the producer lives on.
 const ABORT: Kind = Kind::AbortTransaction;
 /// Make a new producer of the same id, which settles the transaction; go back to the last commit.
-const REBUILD: Kind = Kind::Fenced;
+const REBUILD: Kind = Kind::ProducerFailed;
+/// As `REBUILD`, and look whether another producer has the id.
+const FENCED: Kind = Kind::Fenced;
 /// Nobody knows what became of it. In a transaction: as `REBUILD`, and then hear what was committed.
 const UNKNOWN: Kind = Kind::Unknown;
 /// The partition is not ours. In a transaction: abort.
@@ -189,7 +183,7 @@ pub(super) const TABLE: &[Row] = {
         "The group has gone on without this member, or without this partition of it. librdkafka: abortable (KIP-447)."),
     row(&[RD_KAFKA_RESP_ERR__FENCED, RD_KAFKA_RESP_ERR_PRODUCER_FENCED,
           RD_KAFKA_RESP_ERR_INVALID_PRODUCER_EPOCH],
-                                [REBUILD; 8],
+                                [FENCED; 8],
         "Another producer has the id, or the brokers have timed this one's transaction out: the same code for both \
          (KIP-588; librdkafka makes `_FENCED` of all three, fatal). How long the transaction was open tells them apart."),
     row(&[RD_KAFKA_RESP_ERR_INVALID_PRODUCER_ID_MAPPING, RD_KAFKA_RESP_ERR_INVALID_TXN_STATE,
@@ -255,7 +249,7 @@ pub(super) fn by_code(code: Code, step: Step) -> Kind {
 /// error can do nothing more. (It has no say in what a person must mend, nor in what is not ours.)
 pub(super) fn verdict(error: &NativeError, step: Step) -> Kind {
     match by_code(error.code, step) {
-        kind @ (Kind::Unauthorized | Kind::Unsupported | STOP | LOST) => kind,
+        kind @ (Kind::Unauthorized | Kind::Unsupported | STOP | LOST | FENCED) => kind,
         _ if error.fatal && step.is_transactional() => REBUILD,
         kind => kind,
     }

@@ -124,7 +124,9 @@ impl KafkaProducer {
             return;
         }
         self.state = match error.kind {
-            ClusterErrorKind::Fenced | ClusterErrorKind::Unknown => State::Dead(error.clone()),
+            ClusterErrorKind::Fenced | ClusterErrorKind::ProducerFailed | ClusterErrorKind::Unknown => {
+                State::Dead(error.clone())
+            }
             _ => State::Poisoned,
         };
     }
@@ -143,7 +145,10 @@ impl Producer for KafkaProducer {
                     Ok(())
                 }
                 Err(error) => {
-                    if error.kind == ClusterErrorKind::Fenced {
+                    if matches!(
+                        error.kind,
+                        ClusterErrorKind::Fenced | ClusterErrorKind::ProducerFailed
+                    ) {
                         self.state = State::Dead(error.clone());
                     }
                     Err(error)

@@ -21,10 +21,22 @@ fn codes() -> Vec<Code> {
     codes
 }
 
+const ALL: [Step; 9] = [
+    Step::Other,
+    Step::Init,
+    Step::Begin,
+    Step::Record,
+    Step::Offsets,
+    Step::Commit,
+    Step::Abort,
+    Step::Delivery,
+    Step::OffsetCommit,
+];
+
 const STEPS: [Step; 5] = [Step::Init, Step::Record, Step::Offsets, Step::Commit, Step::Abort];
 
 fn ends_the_instance(kind: Kind) -> bool {
-    !matches!(kind, RETRY | ABORT | REBUILD | UNKNOWN | LOST)
+    !matches!(kind, RETRY | ABORT | REBUILD | FENCED | UNKNOWN | LOST)
 }
 
 #[test]
@@ -37,7 +49,7 @@ fn every_code_is_judged_once() {
         }
     }
     for code in codes() {
-        for step in Step::ALL {
+        for step in ALL {
             let kind = by_code(code, step);
             let transactional = step.is_transactional();
             assert!(
@@ -142,11 +154,11 @@ fn no_producer_outlives_its_fatal_error() {
             fatal: true,
             ..NativeError::of(code)
         };
-        for step in Step::ALL.into_iter().filter(|step| step.is_transactional()) {
+        for step in ALL.into_iter().filter(|step| step.is_transactional()) {
             let kind = verdict(&error, step);
             // What is lost is aborted first; that fails, and the producer is made anew.
             assert!(
-                matches!(kind, REBUILD | LOST) || ends_the_instance(kind),
+                matches!(kind, REBUILD | FENCED | LOST) || ends_the_instance(kind),
                 "{code:?} at {step:?}: {kind:?}"
             );
         }
@@ -163,6 +175,7 @@ fn word(kind: Kind) -> &'static str {
         RETRY => "later",
         ABORT => "abort",
         REBUILD => "rebuild",
+        FENCED => "fenced",
         UNKNOWN => "unknown",
         LOST => "lost",
         Kind::RecordTooLarge => "refused: size",
