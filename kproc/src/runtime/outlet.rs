@@ -223,10 +223,10 @@ impl Outlet {
     }
 
     fn unsettle(&mut self) {
-        self.settled = if self.is_transactional() {
-            Settled::No
-        } else {
-            Settled::Yes
+        self.settled = match self.settled {
+            Settled::Hopeless(_) => return,
+            _ if self.is_transactional() => Settled::No,
+            _ => Settled::Yes,
         };
     }
 }

@@ -18,6 +18,9 @@ use crate::{
     record::{Offset, TopicPartition},
 };
 
+/// How long a client waits before it asks again what has become of a transaction.
+const PAUSE: Duration = Duration::from_millis(20);
+
 /// Kafka's default of `transaction.timeout.ms`.
 const DEFAULT_TIMEOUT: Duration = Duration::from_secs(60);
 
@@ -34,6 +37,8 @@ pub(super) struct TransactionalProducer {
     /// Where records were written since the last flush.
     positions: BTreeMap<TopicPartition, Offset>,
     state: State,
+    /// When the transaction began.
+    begun: Duration,
 }
 
 #[derive(Clone)]
@@ -61,6 +66,7 @@ impl TransactionalProducer {
             sent,
             positions,
             state: State::Idle,
+            begun: Duration::ZERO,
         }
     }
 
@@ -103,6 +109,7 @@ impl TransactionalProducer {
     fn begin(&mut self) {
         if matches!(self.state, State::Idle) {
             self.state = State::Begun;
+            self.begun = self.link.driver().now();
         }
     }
 
@@ -127,10 +134,21 @@ impl TransactionalProducer {
         outcome.inspect_err(|error| self.note(error))
     }
 
+    /// Decides the transaction. Without an answer it is asked for again, for as long as the transaction can be undecided:
+    /// whoever has decided it says so again.
     async fn end(&mut self, licence: Licence, committed: bool) -> Result<()> {
-        let shared = self.shared.clone();
-        let end = move || shared.with(|core| core.end_transaction(&*shared.driver, &licence, committed));
-        let outcome = self.link.call(Verb::EndTransaction, end).await;
+        let driver = self.link.driver().clone();
+        let deadline = self.begun.saturating_add(self.timeout);
+        let outcome = loop {
+            let (shared, licence) = (self.shared.clone(), licence.clone());
+            let end = move || shared.with(|core| core.end_transaction(&*shared.driver, &licence, committed));
+            match self.link.call(Verb::EndTransaction, end).await {
+                Err(error) if error.kind == ClusterErrorKind::Unknown && driver.now() < deadline => {
+                    driver.sleep_until(driver.now() + PAUSE).await;
+                }
+                outcome => break outcome,
+            }
+        };
         match &outcome {
             Ok(()) => self.state = State::Idle,
             Err(error) => self.note(error),

@@ -12,7 +12,7 @@ use crate::{
     Clock, Context, Offset, Partition, Processor, Record, Result, Table, Topic, TopicPartition,
     cluster::{
         Admin, Cluster, Isolation, NewTopic, Operation, Reader, Resource,
-        embedded::{EmbeddedCluster, EmbeddedConnection, EmbeddedOptions},
+        embedded::{Driver, EmbeddedCluster, EmbeddedConnection, EmbeddedOptions},
     },
     engine::{Factory, declared, factory},
     outbox::{Outbox, RawRecord},
@@ -120,8 +120,13 @@ impl World {
     /// With these topics, by names and numbers of partitions.
     pub(super) fn new(executor: Executor, topics: &[(&str, u32)]) -> Self {
         let clock = Arc::new(executor.clock().clone());
+        Self::with_driver(executor, clock, topics)
+    }
+
+    /// With a driver that has the executor's clock.
+    pub(super) fn with_driver(executor: Executor, driver: Arc<dyn Driver>, topics: &[(&str, u32)]) -> Self {
         let cluster = EmbeddedCluster::new(
-            clock,
+            driver,
             EmbeddedOptions {
                 auto_create: None,
                 ..EmbeddedOptions::default()

@@ -18,6 +18,7 @@ mod stuck;
 mod surroundings;
 mod threads;
 mod topics;
+mod transactions;
 mod versions;
 mod waiting;
 
