@@ -11,6 +11,7 @@ const _: () = {
         "field `seen` is a store without `#[state]`: it would never open. Write `#[state]` above it"
     );
     #[automatically_derived]
+    #[allow(unused_qualifications)]
     impl __kproc::State for Totals {
         fn stores(&mut self, __to: &mut dyn __kproc::Declare) {
             {
@@ -20,7 +21,7 @@ const _: () = {
                     __kproc::StoreOptions {
                         changelog: true,
                     },
-                    __kproc::store(__store),
+                    __store,
                 );
             }
         }
@@ -40,12 +41,17 @@ impl Totals {
 const _: () = {
     use ::kproc::__private as __kproc;
     #[automatically_derived]
+    #[allow(unused_qualifications)]
     impl __kproc::Processor for Totals {
         fn name() -> __kproc::Cow<'static, __kproc::core::primitive::str> {
             <Totals as __kproc::State>::name()
         }
         fn declare(&mut self, __to: &mut dyn __kproc::Declare) {
-            __to.input(0usize, __kproc::topic(&WORDS), __kproc::Start::Earliest);
+            __to.input(
+                0usize,
+                __kproc::TypedTopic::typed(&WORDS),
+                __kproc::Start::Earliest,
+            );
             __kproc::Declare::add_timer(
                 __to,
                 __kproc::TimerSpec {
@@ -64,15 +70,18 @@ const _: () = {
         ) -> __kproc::Result<()> {
             match __record.input {
                 0usize => {
-                    let __first = __kproc::first(
-                        __kproc::topic(&WORDS),
+                    let __first = __kproc::First::first(
+                        __kproc::TypedTopic::typed(&WORDS),
                         __ctx,
                         __record,
                     )?;
-                    let __value = __kproc::value(__kproc::topic(&WORDS), __record)?;
+                    let __value = __kproc::Argument::value(
+                        __kproc::TypedTopic::typed(&WORDS),
+                        __record,
+                    )?;
                     {
                         let __result = <Totals>::add(self, __first, __value);
-                        __kproc::outcome(__result)
+                        __kproc::Outcome::outcome(__result)
                     }
                 }
                 __input => __kproc::undeclared("input", __input),
@@ -86,10 +95,14 @@ const _: () = {
         ) -> __kproc::Result<()> {
             match __timer {
                 __kproc::Timer::Every(0usize) => {
-                    let __first = __kproc::timer_first(__ctx, __kproc::Periodic, __now);
+                    let __first = __kproc::FirstOfTimer::first(
+                        __ctx,
+                        __kproc::Periodic,
+                        __now,
+                    );
                     {
                         let __result = <Totals>::publish(self, __first).await;
-                        __kproc::outcome(__result)
+                        __kproc::Outcome::outcome(__result)
                     }
                 }
                 _ => __kproc::undeclared("timer", __timer),

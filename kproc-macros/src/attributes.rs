@@ -7,9 +7,12 @@ use proc_macro2::{Span, TokenStream, TokenTree};
 use quote::quote;
 use syn::{Attribute, Meta, Path, parse_quote, spanned::Spanned};
 
-/// An attribute that has a meaning inside a `#[processor]` item only.
+use crate::check;
+
+/// An attribute that is looked for inside a `#[processor]` item. All but `processor` itself have a meaning there only.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Helper {
+    Processor,
     State,
     OnMessage,
     Every,
@@ -21,12 +24,14 @@ pub(crate) enum Helper {
 /// What a helper attribute may be written on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Place {
+    Item,
     Field,
     Method,
 }
 
 impl Helper {
-    pub(crate) const ALL: [Self; 6] = [
+    pub(crate) const ALL: [Self; 7] = [
+        Self::Processor,
         Self::State,
         Self::OnMessage,
         Self::Every,
@@ -38,6 +43,7 @@ impl Helper {
     /// As users write it.
     pub(crate) fn name(self) -> &'static str {
         match self {
+            Self::Processor => "processor",
             Self::State => "state",
             Self::OnMessage => "on_message",
             Self::Every => "every",
@@ -50,6 +56,7 @@ impl Helper {
     /// Where it may stand.
     pub(crate) fn place(self) -> Place {
         match self {
+            Self::Processor => Place::Item,
             Self::State => Place::Field,
             _ => Place::Method,
         }
@@ -61,13 +68,14 @@ impl Helper {
             Self::State => &["name", "changelog"],
             Self::OnMessage => &["start"],
             Self::Every => &["stream_time"],
-            Self::OnStart | Self::OnStop | Self::OnSchedule => &[],
+            Self::Processor | Self::OnStart | Self::OnStop | Self::OnSchedule => &[],
         }
     }
 
     /// The error for one that was written at a place where it means nothing.
     pub(crate) fn misplaced(self) -> String {
         match self {
+            Self::Processor => check::WRONG_ITEM.to_owned(),
             Self::State => {
                 "`#[state]` goes on a field of a struct marked `#[processor]`, and nowhere else".to_owned()
             }
@@ -214,16 +222,33 @@ pub(crate) fn split_at_commas(tokens: TokenStream) -> Vec<TokenStream> {
     parts
 }
 
+/// Whether an attribute that is not ours was perhaps meant to be: the compiler will say that it does not know it, and
+/// nothing else should be said because of it.
+pub(crate) fn perhaps_meant(attrs: &[Attribute], place: Place) -> bool {
+    let names: Vec<_> = Helper::ALL
+        .into_iter()
+        .filter(|helper| helper.place() == place)
+        .map(Helper::name)
+        .collect();
+    attrs
+        .iter()
+        .filter_map(|attr| attr.path().get_ident())
+        .any(|ident| nearest(&ident.to_string(), &names).is_some())
+}
+
 /// A helper attribute that the compiler has reached: it stands outside of any processor.
 pub(crate) fn stray(helper: Helper, item: &TokenStream) -> TokenStream {
     let message = match helper.place() {
-        Place::Field => helper.misplaced(),
+        Place::Item | Place::Field => helper.misplaced(),
         Place::Method => format!(
             "`#[{}]` only has a meaning inside an impl block marked `#[processor]`: add `#[processor]` above the `impl`",
             helper.name()
         ),
     };
-    let error = syn::Error::new(Span::call_site(), message).to_compile_error();
+    // At the attribute, as the user's own code: the compiler would otherwise add that a macro has made the error.
+    let users = item.clone().into_iter().next().map(|token| token.span());
+    let place = users.map_or(Span::call_site(), |span| span.located_at(Span::call_site()));
+    let error = syn::Error::new(place, message).to_compile_error();
     quote!(#item #error)
 }
 

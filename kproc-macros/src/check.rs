@@ -175,6 +175,12 @@ pub(crate) fn signature(helper: Helper, sig: &Signature, errors: &mut Errors) ->
         );
     }
     for argument in arguments(sig) {
+        if let Some(lifetime) = static_lifetime(&argument.ty) {
+            errors.on(
+                lifetime,
+                "what a handler is given lives for this call only, so nothing of it is `'static`: leave the lifetime out, or write `'_`",
+            );
+        }
         if let Some(anonymous) = impl_trait(&argument.ty) {
             errors.on(
                 anonymous,
@@ -220,7 +226,15 @@ fn context_first(helper: Helper, sig: &Signature, errors: &mut Errors) {
         },
         _ => false,
     };
+    let twice = arguments(sig).next().is_some_and(|first| is_context(&first.ty));
     for argument in arguments(sig).skip(1).filter(|argument| is_context(&argument.ty)) {
+        if twice {
+            errors.on(
+                argument,
+                "there is one context, and it is the first argument: remove this one",
+            );
+            continue;
+        }
         errors.on(
             argument,
             format_args!(
@@ -271,15 +285,19 @@ fn number_of_arguments(helper: Helper, sig: &Signature, errors: &mut Errors) {
             "`ctx: &mut Context<'_>`, `timer: TimerId` and `now: Timestamp`, all optional",
         ),
         Helper::OnStart | Helper::OnStop => (0, 1, "`ctx: &mut Context<'_>` or nothing"),
-        Helper::State => return,
+        Helper::Processor | Helper::State => return,
     };
     let count = arguments(sig).count();
     if (least..=most).contains(&count) {
         return;
     }
-    let plural = if count == 1 { "argument" } else { "arguments" };
+    let has = match count {
+        0 => "no arguments".to_owned(),
+        1 => "1 argument".to_owned(),
+        _ => format!("{count} arguments"),
+    };
     let text = format!(
-        "`{}` has {count} {plural}; after `&mut self`, an `#[{}]` method takes {takes}",
+        "`{}` has {has}; after `&mut self`, an `#[{}]` method takes {takes}",
         sig.ident,
         helper.name()
     );
@@ -302,15 +320,17 @@ fn impl_trait(ty: &Type) -> Option<&TypeImplTrait> {
     search.0
 }
 
-/// Whether a type says `'static` somewhere.
-pub(crate) fn mentions_static(ty: &Type) -> bool {
-    struct Search(bool);
-    impl<'a> Visit<'a> for Search {
+/// The `'static` somewhere in a type. (The compiler's own word for it would speak of generated code.)
+fn static_lifetime(ty: &Type) -> Option<&Lifetime> {
+    struct Search<'a>(Option<&'a Lifetime>);
+    impl<'a> Visit<'a> for Search<'a> {
         fn visit_lifetime(&mut self, lifetime: &'a Lifetime) {
-            self.0 |= lifetime.ident == "static";
+            if lifetime.ident == "static" {
+                self.0.get_or_insert(lifetime);
+            }
         }
     }
-    let mut search = Search(false);
+    let mut search = Search(None);
     search.visit_type(ty);
     search.0
 }

@@ -104,20 +104,74 @@ fn length(number: &str, unit: &str) -> Result<u64, String> {
             format!("`{unit}` is too short: the shortest period is `\"1ms\"`; {known}")
         }
         _ if unit.starts_with(['.', 'e', 'E', '_']) => {
-            format!("a period is a whole number: instead of `{number}{unit}` use a smaller unit; {known}")
+            let text = format!("{number}{unit}");
+            let fix = in_one_unit(&text).map_or("use a smaller unit".to_owned(), |one| {
+                format!("write `\"{one}\"`")
+            });
+            format!("a period is a whole number: instead of `{text}` {fix}; {known}")
         }
         _ if unit.chars().any(|c| c.is_ascii_digit()) => {
-            format!(
-                "a period has one number and one unit: instead of `{number}{unit}` use the smallest unit alone; {known}"
-            )
+            let text = format!("{number}{unit}");
+            let fix = in_one_unit(&text).map_or("use the smallest unit alone".to_owned(), |one| {
+                format!("write `\"{one}\"`")
+            });
+            format!("a period has one number and one unit: instead of `{text}` {fix}; {known}")
         }
         _ => format!("unknown unit `{unit}`: {known}"),
     })
 }
 
+/// `1m30s` and `1.5m` are `90s`, if that can be said in whole numbers.
+fn in_one_unit(text: &str) -> Option<String> {
+    let mut millis: u64 = 0;
+    let mut rest = text;
+    while !rest.is_empty() {
+        let number = split_while(&mut rest, |c| c.is_ascii_digit() || c == '.');
+        let unit = split_while(&mut rest, |c| c.is_ascii_alphabetic());
+        let (_, length) = UNITS.iter().find(|(name, _)| *name == unit)?;
+        let (whole, fraction) = number.split_once('.').unwrap_or((number, ""));
+        millis = millis.checked_add(whole.parse::<u64>().ok()?.checked_mul(*length)?)?;
+        if !fraction.is_empty() {
+            let parts = fraction.parse::<u64>().ok()?.checked_mul(*length)?;
+            let all = 10_u64.checked_pow(u32::try_from(fraction.len()).ok()?)?;
+            millis = millis.checked_add((parts % all == 0).then_some(parts / all)?)?;
+        }
+    }
+    let (name, length) = UNITS.iter().rev().find(|(_, length)| millis % length == 0)?;
+    (millis > 0).then(|| format!("{}{name}", millis / length))
+}
+
+/// Takes the front of a text.
+fn split_while<'a>(text: &mut &'a str, is_front: impl Fn(char) -> bool) -> &'a str {
+    let end = text.find(|c| !is_front(c)).unwrap_or(text.len());
+    let (front, rest) = text.split_at(end);
+    *text = rest;
+    front
+}
+
 #[cfg(test)]
 mod tests {
-    use super::parse;
+    use super::{in_one_unit, parse};
+
+    #[test]
+    fn what_is_meant_in_one_unit() {
+        for (text, one) in [
+            ("1m30s", Some("90s")),
+            ("1.5s", Some("1500ms")),
+            ("0.5h", Some("30m")),
+            ("1d12h", Some("36h")),
+            ("1h1ms", Some("3600001ms")),
+            ("1e3s", None),
+            ("1.0001s", None),
+            ("0.0s", None),
+            ("1..5s", None),
+            ("99999999999999999999s1ms", None),
+            ("18446744073709551615d1ms", None),
+            ("0.99999999999999999999s", None),
+        ] {
+            assert_eq!(in_one_unit(text).as_deref(), one, "{text}");
+        }
+    }
 
     #[test]
     fn one_unit_table() {
@@ -151,9 +205,13 @@ mod tests {
             ("10 s", "no spaces in a period: write `\"10s\"`"),
             ("10s\n", "no spaces in a period: write `\"10s\"`"),
             ("1e3s", "a whole number: instead of `1e3s`"),
-            ("1.5s", "a whole number: instead of `1.5s`"),
+            ("1.5s", "a whole number: instead of `1.5s` write `\"1500ms\"`"),
             ("1_000s", "a whole number: instead of `1_000s`"),
-            ("1m30s", "one number and one unit: instead of `1m30s`"),
+            (
+                "1m30s",
+                "one number and one unit: instead of `1m30s` write `\"90s\"`",
+            ),
+            ("1m30", "instead of `1m30` use the smallest unit alone"),
             ("10S", "unknown unit `S`: write `\"10s\"`"),
             ("10MS", "unknown unit `MS`: write `\"10ms\"`"),
             ("5M", "write `\"5m\"` for minutes"),

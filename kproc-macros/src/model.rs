@@ -5,13 +5,14 @@
 //! compiler can check it in the same build.
 
 use proc_macro2::{Ident, Span, TokenStream};
+use quote::ToTokens;
 use syn::{
     Attribute, Data, DeriveInput, Expr, Fields, Generics, LitStr, Path, ReturnType, Signature, Type,
     ext::IdentExt, parse_quote,
 };
 
 use crate::{
-    attributes::{self, Found, Helper},
+    attributes::{self, Found, Helper, Place},
     check,
     errors::Errors,
     parse::{
@@ -38,6 +39,8 @@ pub(crate) struct Field {
     pub(crate) ty: Type,
     /// How it is stored, if it is marked `#[state]`.
     pub(crate) store: Option<StoreField>,
+    /// Whether it has a mark that is wrong, perhaps instead of `#[state]`.
+    pub(crate) doubtful: bool,
 }
 
 /// What `#[state]` says of a field.
@@ -107,7 +110,7 @@ impl Declared {
     /// The model of a struct marked `#[processor(options)]`.
     pub(crate) fn of(options: &TokenStream, item: &mut DeriveInput, errors: &mut Errors) -> Self {
         let StructOptions { krate, name } = StructOptions::read(options, errors);
-        misplaced(&mut item.attrs, krate.as_ref(), errors);
+        on_the_item(&mut item.attrs, &item.ident, krate.as_ref(), errors);
         let fields = match &mut item.data {
             Data::Struct(data) => {
                 if !matches!(data.fields, Fields::Named(_)) {
@@ -144,6 +147,23 @@ impl Declared {
     }
 }
 
+/// Takes our attributes from the item that is marked `#[processor]`: another one is too many, and all others mean
+/// nothing there.
+fn on_the_item(attrs: &mut Vec<Attribute>, name: impl ToTokens, krate: Option<&Path>, errors: &mut Errors) {
+    for found in attributes::take(attrs, krate) {
+        match found.helper {
+            Helper::Processor => errors.at(
+                found.span(),
+                format_args!(
+                    "`{}` is marked `#[processor]` already: remove this one",
+                    name.to_token_stream()
+                ),
+            ),
+            helper => errors.at(found.span(), helper.misplaced()),
+        }
+    }
+}
+
 /// Takes our attributes from where they mean nothing, and says so.
 fn misplaced(attrs: &mut Vec<Attribute>, krate: Option<&Path>, errors: &mut Errors) {
     for found in attributes::take(attrs, krate) {
@@ -167,6 +187,7 @@ fn fields(fields: &mut Fields, krate: Option<&Path>, errors: &mut Errors) -> Vec
             continue;
         };
         let store = store(&marks, &ident, errors);
+        let doubtful = !marks.is_empty() || attributes::perhaps_meant(&field.attrs, Place::Field);
         let mut conditions = attributes::conditions(&field.attrs);
         conditions.extend(marks.into_iter().filter_map(|mark| mark.condition));
         named.push(Field {
@@ -174,6 +195,7 @@ fn fields(fields: &mut Fields, krate: Option<&Path>, errors: &mut Errors) -> Vec
             ident,
             ty: field.ty.clone(),
             store,
+            doubtful,
         });
     }
     named
@@ -188,7 +210,10 @@ fn store(marks: &[Found], ident: &Ident, errors: &mut Errors) -> Option<StoreFie
             continue;
         }
         if store.is_some() {
-            errors.at(mark.span(), format_args!("`{ident}` is marked `#[state]` twice"));
+            errors.at(
+                mark.span(),
+                format_args!("`{ident}` is marked `#[state]` already: write one mark, with all options"),
+            );
             continue;
         }
         let StateOptions { name, changelog } = StateOptions::read(&mark.meta, errors);
@@ -209,7 +234,7 @@ impl Handled {
     /// The model of an impl block marked `#[processor(options)]`.
     pub(crate) fn of(options: &TokenStream, block: &mut ImplBlock, errors: &mut Errors) -> Self {
         let ImplOptions { krate, sends } = ImplOptions::read(options, errors);
-        misplaced(&mut block.attrs, krate.as_ref(), errors);
+        on_the_item(&mut block.attrs, &block.self_ty, krate.as_ref(), errors);
         let mut handlers = Vec::new();
         // Methods with a mark of ours: they look unused if their mark is refused.
         let mut marked = Vec::new();
@@ -219,11 +244,14 @@ impl Handled {
                 BlockItem::Other { attrs, .. } => misplaced(attrs, krate.as_ref(), errors),
                 BlockItem::Method(method) => {
                     let marks = attributes::take(&mut method.attrs, krate.as_ref());
+                    wants_messages |= attributes::perhaps_meant(&method.attrs, Place::Method);
                     if marks.is_empty() {
                         continue;
                     }
                     marked.push(number);
-                    wants_messages |= marks.iter().any(|mark| mark.helper == Helper::OnMessage);
+                    wants_messages |= marks
+                        .iter()
+                        .any(|mark| matches!(mark.helper, Helper::OnMessage | Helper::Processor));
                     handlers.extend(handler(&marks, &method.attrs, &method.sig, errors));
                 }
             }
@@ -258,7 +286,7 @@ fn handler(marks: &[Found], attrs: &[Attribute], sig: &Signature, errors: &mut E
     let mut first: Option<Helper> = None;
     for mark in marks {
         let span = mark.span();
-        if mark.helper.place() != attributes::Place::Method {
+        if mark.helper.place() != Place::Method {
             errors.at(span, mark.helper.misplaced());
             continue;
         }
@@ -297,7 +325,7 @@ fn handler(marks: &[Found], attrs: &[Attribute], sig: &Signature, errors: &mut E
 
 fn trigger(mark: &Found, errors: &mut Errors) -> Option<Trigger> {
     let plain = |trigger, errors: &mut Errors| {
-        arguments::none(mark.helper, &mark.meta, errors);
+        arguments::none(&mark.meta, mark.helper, errors);
         Some(trigger)
     };
     match mark.helper {
@@ -310,6 +338,6 @@ fn trigger(mark: &Found, errors: &mut Errors) -> Option<Trigger> {
         Helper::OnStart => plain(Trigger::Start, errors),
         Helper::OnStop => plain(Trigger::Stop, errors),
         Helper::OnSchedule => plain(Trigger::Schedule, errors),
-        Helper::State => None,
+        Helper::Processor | Helper::State => None,
     }
 }

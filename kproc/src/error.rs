@@ -127,6 +127,7 @@ pub trait Outcome {
     fn outcome(self) -> Result<()>;
 }
 
+#[diagnostic::do_not_recommend]
 impl Outcome for () {
     #[inline]
     fn outcome(self) -> Result<()> {

@@ -119,7 +119,7 @@ pub mod config;
 mod context;
 mod engine;
 mod error;
-mod handler;
+pub mod handler;
 mod lag;
 mod message;
 pub mod outbox;

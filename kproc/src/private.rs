@@ -10,11 +10,13 @@ pub use core::{
 pub use std::borrow::Cow;
 
 pub use crate::{
-    Context, Processor, Record, Result, Timestamp,
-    handler::{Argument, ContextArgument, First, FirstOfTimer, Periodic, TimerArgument, TypedTopic},
-    handler::{context, first, key, outcome, timer, timer_first, topic, undeclared, value},
-    processor::{Declare, Start, StoreOptions, TimerSpec},
-    state::{NoStore, Probe, State, store},
+    Context, Outcome, Processor, Record, Result, Timestamp,
+    handler::{
+        Argument, ContextArgument, First, FirstOfTimer, Periodic, Scheduled, TimerArgument, TypedTopic,
+        undeclared,
+    },
+    processor::{Declare, Start, State, StoreOptions, TimerSpec},
+    state::{NoStore, Probe},
     timer::{Timer, TimerClock},
 };
 pub use kproc_store::{Store, codec};

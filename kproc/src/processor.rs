@@ -2,6 +2,7 @@
 
 use std::{borrow::Cow, fmt, future::Future, time::Duration};
 
+pub use crate::state::State;
 pub use kproc_store::Store;
 use kproc_store::{Timestamp, codec::Codec};
 

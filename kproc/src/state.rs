@@ -21,11 +21,6 @@ pub trait State {
     fn stores(&mut self, to: &mut dyn Declare);
 }
 
-/// Checks that a field is a store, at the one place where the compiler shall say so if it is not.
-pub fn store<S: Store>(store: &mut S) -> &mut dyn Store {
-    store
-}
-
 /// Tells whether a type is a store: an inherent constant comes before a trait's.
 #[derive(Debug)]
 pub struct Probe<T: ?Sized>(PhantomData<T>);

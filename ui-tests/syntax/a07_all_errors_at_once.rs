@@ -8,8 +8,10 @@ const WORDS: Topic<String, i64> = Topic::new("words");
 #[derive(Default)]
 struct Totals {
     #[state(name = "one", name = "two")]
+    //~^
     totals: Table<String, i64>,
     #[state(chagelog = false)]
+    //~^
     other: Table<String, i64>,
 }
 
@@ -19,6 +21,7 @@ impl Totals {
     fn add(&mut self, _word: &str, _n: i64) {}
 
     #[every("0s")]
+    //~^
     fn publish(&mut self) {}
 }
 

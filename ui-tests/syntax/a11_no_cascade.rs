@@ -5,6 +5,7 @@ use kproc::prelude::*;
 const WORDS: Topic<String, i64> = Topic::new("words");
 
 #[processor(nmae = "totals")]
+//~^
 #[derive(Default)]
 struct Totals {
     #[state]

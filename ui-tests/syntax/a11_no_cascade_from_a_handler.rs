@@ -15,6 +15,7 @@ struct Totals {
 #[processor]
 impl Totals {
     #[on_message(WORDS, start = later)]
+    //~^
     fn add(&mut self, word: &str, n: i64) {
         let _ = (&self.totals, word, n);
     }

@@ -7,6 +7,7 @@ const WORDS: Topic<String, i64> = Topic::new("words");
 #[processor]
 #[derive(Default)]
 struct Totals<'a> {
+//~^
     #[state]
     totals: Table<String, i64>,
     last: &'a str,

@@ -17,6 +17,7 @@ trait Adds {
 
 #[processor]
 impl Adds for Totals {
+//~^
     #[on_message(WORDS)]
     fn add(&mut self, _word: &str, _n: i64) {}
 }

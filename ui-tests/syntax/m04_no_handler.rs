@@ -6,13 +6,11 @@ const WORDS: Topic<String, i64> = Topic::new("words");
 
 #[processor]
 #[derive(Default)]
-struct Totals {
-    #[state]
-    totals: Table<String, i64>,
-}
+struct Totals {}
 
 #[processor]
 impl Totals {
+//~^
     #[every("1s")]
     fn publish(&mut self) {}
 

@@ -10,6 +10,7 @@ struct Totals {
     #[state]
     pending: Table<String, i64>,
     #[state(name = "pending")]
+    //~^
     other: Table<String, i64>,
 }
 

@@ -6,10 +6,7 @@ const WORDS: Topic<String, i64> = Topic::new("words");
 
 #[processor]
 #[derive(Default)]
-struct Totals {
-    #[state]
-    totals: Table<String, i64>,
-}
+struct Totals {}
 
 #[processor]
 impl Totals {
@@ -17,6 +14,7 @@ impl Totals {
     fn add(&mut self, _word: &str, _n: i64) {}
 
     #[on_message(WORDS)]
+    //~^
     fn count(&mut self, _n: i64) {}
 }
 

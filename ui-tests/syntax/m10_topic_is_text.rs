@@ -6,18 +6,13 @@ const WORDS: Topic<String, i64> = Topic::new("words");
 
 #[processor]
 #[derive(Default)]
-struct Totals {
-    #[state]
-    totals: Table<String, i64>,
-}
+struct Totals {}
 
-#[processor(sends("totals"))]
+#[processor]
 impl Totals {
     #[on_message("words.raw")]
+    //~^
     fn add(&mut self, _word: &str, _n: i64) {}
-
-    #[on_message(7)]
-    fn seven(&mut self, _n: i64) {}
 }
 
 fn main() {

@@ -3,7 +3,6 @@
 use kproc::prelude::*;
 
 const WORDS: Topic<String, i64> = Topic::new("words");
-const OTHERS: Topic<String, i64> = Topic::new("others");
 
 #[processor]
 #[derive(Default)]
@@ -13,12 +12,7 @@ struct Totals {}
 impl Totals {
     #[on_message(WORDS)]
     fn add(&mut self, _n: i64, _ctx: &mut Context<'_>) {}
-
-    #[on_message(OTHERS)]
-    fn other(&mut self, _word: &str, _n: i64, _ctx: &mut kproc::Context<'_>) {}
-
-    #[every("1s")]
-    fn swapped(&mut self, _now: Timestamp, _ctx: &mut Context<'_>) {}
+    //~^
 }
 
 fn main() {

@@ -1,3 +1,4 @@
 //! A program has at least one processor.
 
 kproc::main!();
+//~^

@@ -5,6 +5,8 @@ use kproc::prelude::*;
 #[derive(Codec)]
 #[codec(json)]
 struct Order {
+//~^
+//~^^
     cents: u64,
 }
 

@@ -12,6 +12,7 @@ struct Keep<V> {
 
 #[processor]
 impl<V: 'static> Keep<V> {
+//~^
     #[on_message(kproc::Topic::<String, i64>::new("words"))]
     fn add(&mut self, _n: i64) {
         let _ = (&self.last, self.values);

@@ -16,6 +16,7 @@ impl Totals {
     #[on_message(WORDS)]
     fn add(&mut self, _word: &str, _n: i64) {
         self.totals.
+        //~^
     }
 }
 

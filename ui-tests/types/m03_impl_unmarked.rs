@@ -19,6 +19,7 @@ impl Totals {
 
 fn main() {
     let _ = kproc::App::new("app").processor::<Totals>();
+    //~^
     Totals::default().add("", 1);
     let _ = WORDS;
 }

@@ -7,6 +7,7 @@ const WORDS: Topic<String, i64> = Topic::new("words");
 #[derive(Default)]
 struct Totals {
     #[state]
+    //~^
     totals: Table<String, i64>,
 }
 

@@ -9,8 +9,10 @@ const WORDS: Topic<String, i64> = Topic::new("words");
 struct Totals {
     #[state]
     totals: u64,
+    //~^
     #[state]
     list: Vec<Table<String, i64>>,
+    //~^
 }
 
 #[processor]

@@ -8,6 +8,7 @@ const WORDS: Topic<String, i64> = Topic::new("words");
 #[derive(Default)]
 struct Totals {
     pending: Table<String, i64>,
+    //~^
     plain: Option<u64>,
 }
 

@@ -15,6 +15,8 @@ struct Totals {
 impl Totals {
     #[on_message(WORDS)]
     fn add(&mut self, _n: i64, _word: &str) {}
+    //~^
+    //~^^
 }
 
 fn main() {

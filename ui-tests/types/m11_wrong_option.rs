@@ -15,6 +15,8 @@ struct Totals {
 impl Totals {
     #[on_message(WORDS)]
     fn add(&mut self, _ctx: &mut Context<'_>, _word: Option<&[u8]>, _n: Option<u64>) {}
+    //~^
+    //~^^
 }
 
 fn main() {

@@ -15,6 +15,7 @@ struct Totals {
 impl Totals {
     #[on_message(WORDS)]
     fn add(&mut self, _word: &str, _n: u64) {}
+    //~^
 }
 
 fn main() {

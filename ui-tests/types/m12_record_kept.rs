@@ -15,6 +15,7 @@ impl Totals {
     #[on_message(WORDS)]
     fn add(&mut self, word: &str, _n: i64) {
         self.last = Some(word);
+        //~^
     }
 }
 

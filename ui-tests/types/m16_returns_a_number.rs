@@ -15,11 +15,13 @@ struct Totals {
 impl Totals {
     #[on_message(WORDS)]
     fn add(&mut self, _word: &str, n: i64) -> u32 {
+    //~^
         n as u32
     }
 
     #[every("1s")]
     fn publish(&mut self) -> Result<u32> {
+    //~^
         Ok(3)
     }
 }

@@ -17,12 +17,14 @@ struct Totals {
 impl Totals {
     #[on_message(WORDS)]
     fn add(&mut self, _word: &str, _n: i64) -> Result<(), Plain> {
+    //~^
         Err(Plain)
     }
 
     #[every("1s")]
     fn publish(&mut self) -> Result<()> {
         Err(Plain)?
+        //~^
     }
 }
 

@@ -16,8 +16,12 @@ impl Totals {
     #[on_message(WORDS)]
     fn add(&mut self, ctx: &mut Context<'_>, word: &str, n: i64) -> Result<()> {
         ctx.send(&WORDS, word, &1.5)?;
+        //~^
         ctx.send(&WORDS, word, n)?;
+        //~^
         ctx.send(&WORDS, &n, word)?;
+        //~^
+        //~^^
         Ok(())
     }
 }

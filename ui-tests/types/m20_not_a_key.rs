@@ -9,6 +9,7 @@ const WORDS: Topic<String, i64> = Topic::new("words");
 struct Totals {
     #[state]
     totals: Table<kproc::codec::Json<Vec<u8>>, i64>,
+    //~^
 }
 
 #[processor]

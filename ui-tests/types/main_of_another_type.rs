@@ -1,3 +1,4 @@
 //! `main!` takes processors.
 
 kproc::main!(String);
+//~^

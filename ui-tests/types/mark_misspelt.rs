@@ -8,12 +8,14 @@ const WORDS: Topic<String, i64> = Topic::new("words");
 #[derive(Default)]
 struct Totals {
     #[sate]
+    //~^
     totals: Table<String, i64>,
 }
 
 #[processor]
 impl Totals {
     #[on_mesage(WORDS)]
+    //~^
     fn add(&mut self, _word: &str, _n: i64) {
         let _ = &self.totals;
     }

@@ -17,3 +17,4 @@ impl Totals {
 }
 
 kproc::main!(Totals);
+//~^

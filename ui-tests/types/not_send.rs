@@ -12,6 +12,7 @@ struct Totals {
 
 #[processor]
 impl Totals {
+//~^
     #[on_message(WORDS)]
     fn add(&mut self, _word: &str, _n: i64) {
         let _ = &self.shared;

@@ -3,6 +3,7 @@
 use kproc::prelude::*;
 
 const WORDS: Topic<String, i64> = Topic::new("no spaces");
+//~^
 
 fn main() {
     let _ = WORDS;

@@ -14,6 +14,7 @@ struct Totals {
 #[processor]
 impl Totals {
     #[on_message(WORD)]
+    //~^
     fn add(&mut self, _word: &str, _n: i64) {}
 }
 

@@ -17,6 +17,7 @@ impl Totals {
 
 #[processor]
 impl Totals {
+//~^
     #[on_message(LINES)]
     fn line(&mut self, _line: &str) {}
 }

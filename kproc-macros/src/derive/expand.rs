@@ -1,6 +1,6 @@
 //! The impls of a codec: nothing a person could not write.
 
-use proc_macro2::{Span, TokenStream, TokenTree};
+use proc_macro2::{Ident, Span, TokenStream, TokenTree};
 use quote::{quote, quote_spanned};
 use syn::{ConstParam, DeriveInput, GenericParam, Generics, Lifetime, TypeParam, parse_quote};
 
@@ -36,6 +36,11 @@ pub(super) fn impls(item: &DeriveInput, format: Option<Format>, krate: &TokenStr
         encode,
     } = Bodies::of(format, &k, item);
 
+    // What the bodies take has the hygiene of the bodies.
+    let span = item.ident.span();
+    let this_value = quote_spanned!(span=> self);
+    let [bytes, text, out] = ["bytes", "text", "out"].map(|name| Ident::new(name, span));
+
     let own = types.owned.then(|| {
         quote! {
             #[automatically_derived]
@@ -60,35 +65,37 @@ pub(super) fn impls(item: &DeriveInput, format: Option<Format>, krate: &TokenStr
             }
 
             #[automatically_derived]
+            #[allow(unused_qualifications)]
             impl #impl_generics #k::Codec for #this #codec_where {
                 fn name() -> ::std::borrow::Cow<'static, ::core::primitive::str> {
                     #name
                 }
                 #[inline]
                 fn decode<'__item>(
-                    bytes: &'__item [::core::primitive::u8],
+                    #bytes: &'__item [::core::primitive::u8],
                 ) -> ::core::result::Result<#lent, #k::DecodeError> {
                     #decode
                 }
                 fn to_text(
-                    bytes: &[::core::primitive::u8],
+                    #bytes: &[::core::primitive::u8],
                 ) -> ::core::result::Result<#k::Text, #k::DecodeError> {
                     #to_text
                 }
                 fn from_text(
-                    text: &#k::Text,
-                    out: &mut ::std::vec::Vec<::core::primitive::u8>,
+                    #text: &#k::Text,
+                    #out: &mut ::std::vec::Vec<::core::primitive::u8>,
                 ) -> ::core::result::Result<(), #k::EncodeError> {
                     #from_text
                 }
             }
 
             #[automatically_derived]
+            #[allow(unused_qualifications)]
             impl #encode_generics #k::Encode<#this> for #lent #encode_where {
                 #[inline]
                 fn encode(
-                    &self,
-                    out: &mut ::std::vec::Vec<::core::primitive::u8>,
+                    &#this_value,
+                    #out: &mut ::std::vec::Vec<::core::primitive::u8>,
                 ) -> ::core::result::Result<(), #k::EncodeError> {
                     #encode
                 }
@@ -193,13 +200,13 @@ impl Bodies {
             };
         };
         // An error in a body, such as a missing `Serialize`, is an error of the type: it points at its name.
-        let span = Span::call_site().located_at(item.ident.span());
-        let k = located_at(k, span);
+        let span = item.ident.span();
+        let k = at(k, span);
         let (module, to_text, from_text) = match format {
             Format::Json => (
                 quote_spanned!(span=> #k::json),
-                quote!(#k::json::to_text(bytes)),
-                quote!(#k::json::from_text::<Self>(text, out)),
+                quote_spanned!(span=> #k::json::to_text(bytes)),
+                quote_spanned!(span=> #k::json::from_text::<Self>(text, out)),
             ),
             Format::Postcard => (
                 quote_spanned!(span=> #k::postcard),
@@ -221,10 +228,10 @@ impl Bodies {
 }
 
 /// The path with this span, to the last token.
-fn located_at(path: &TokenStream, span: Span) -> TokenStream {
-    let located = |mut token: TokenTree| {
-        token.set_span(token.span().located_at(span));
+fn at(path: &TokenStream, span: Span) -> TokenStream {
+    let spanned = |mut token: TokenTree| {
+        token.set_span(span);
         token
     };
-    path.clone().into_iter().map(located).collect()
+    path.clone().into_iter().map(spanned).collect()
 }

@@ -125,12 +125,12 @@ mod tests {
             errors(item),
             [
                 "unknown option `jsn`; did you mean `json`?",
-                "`postcard` is given twice",
+                "`postcard` is given twice: remove this one, or the one before",
                 "a type has one format, and the one before this is it: keep one of them",
                 "`crate` takes the path of kproc: `crate = facade::kproc`",
                 "unknown option `avro`: `#[codec]` has `json`, `postcard` and `crate`",
-                "expected the name of an option: there is `json`, `postcard` and `crate`",
-                "`crate` is given twice",
+                "expected the name of an option: there are `json`, `postcard` and `crate`",
+                "`crate` is given twice: remove this one, or the one before",
                 "`#[codec(…)]` goes above the type: a record has one format as a whole",
                 "`#[codec(…)]` goes above the type: a record has one format as a whole",
             ]
@@ -216,7 +216,7 @@ mod tests {
                 #[codec(json,, crate = a)]
                 struct A;
             )),
-            ["an option is missing before a comma"]
+            ["nothing stands before this comma: remove it"]
         );
         assert_eq!(
             errors(quote!(

@@ -4,8 +4,8 @@ use proc_macro2::{Ident, Span, TokenStream};
 use quote::{ToTokens, quote, quote_spanned};
 use syn::{Expr, ReturnType, Type, spanned::Spanned};
 
-use super::{checked, locate};
-use crate::{check::mentions_static, model::Handler};
+use super::{checked, locate, path};
+use crate::model::Handler;
 
 /// Fetches the arguments that a record gives, and calls.
 pub(super) fn message(this: &Type, handler: &Handler, topic: &Expr) -> TokenStream {
@@ -22,10 +22,10 @@ pub(super) fn message(this: &Type, handler: &Handler, topic: &Expr) -> TokenStre
         let record = locate(quote!(__record), ty.span());
         let ctx = locate(quote!(__ctx), ty.span());
         let fetch = match source {
-            Source::Context => checked(ty, "context", ctx),
-            Source::First => checked(ty, "first", quote!(#topic, #ctx, #record)),
-            Source::Key => checked(ty, "key", quote!(#topic, #record)),
-            Source::Value => checked(ty, "value", quote!(#topic, #record)),
+            Source::Context => checked(ty, &["ContextArgument", "context"], ctx),
+            Source::First => checked(ty, &["First", "first"], quote!(#topic, #ctx, #record)),
+            Source::Key => checked(ty, &["Argument", "key"], quote!(#topic, #record)),
+            Source::Value => checked(ty, &["Argument", "value"], quote!(#topic, #record)),
         };
         let try_ = (!matches!(source, Source::Context)).then(|| quote!(?));
         fetches.extend(quote!(let #local = #fetch #try_;));
@@ -35,22 +35,33 @@ pub(super) fn message(this: &Type, handler: &Handler, topic: &Expr) -> TokenStre
     quote!(#fetches #call)
 }
 
+/// What a timer says of its firing.
+#[derive(Clone, Copy)]
+pub(super) enum Firing {
+    /// `Periodic`
+    Periodic,
+    /// `Scheduled(__id)`
+    Scheduled,
+}
+
 /// Fetches the arguments that a timer gives, and calls.
-pub(super) fn firing(this: &Type, handler: &Handler, firing: &TokenStream) -> TokenStream {
+pub(super) fn firing(this: &Type, handler: &Handler, firing: Firing) -> TokenStream {
     let mut fetches = TokenStream::new();
     let mut locals = Vec::new();
     for (number, ty) in handler.arguments.iter().enumerate() {
         let local = local(["__first", "__second", "__third"][number], ty);
-        let (firing, now) = (
-            locate(firing.clone(), ty.span()),
-            locate(quote!(__now), ty.span()),
-        );
+        let now = locate(quote!(__now), ty.span());
+        // It covers the argument's type: what the type does not fit is this.
+        let firing = match firing {
+            Firing::Periodic => path(ty, &["Periodic"]),
+            Firing::Scheduled => checked(ty, &["Scheduled"], quote!(__id)),
+        };
         let ctx = locate(quote!(__ctx), ty.span());
         let fetch = match (number, handler.arguments.len()) {
             // With all there is, the first must be the context.
-            (0, 3) => checked(ty, "context", ctx),
-            (0, _) => checked(ty, "timer_first", quote!(#ctx, #firing, #now)),
-            _ => checked(ty, "timer", quote!(#firing, #now)),
+            (0, 3) => checked(ty, &["ContextArgument", "context"], ctx),
+            (0, _) => checked(ty, &["FirstOfTimer", "first"], quote!(#ctx, #firing, #now)),
+            _ => checked(ty, &["TimerArgument", "argument"], quote!(#firing, #now)),
         };
         fetches.extend(quote!(let #local = #fetch;));
         locals.push(local);
@@ -63,7 +74,7 @@ pub(super) fn firing(this: &Type, handler: &Handler, firing: &TokenStream) -> To
 pub(super) fn framing(this: &Type, handler: &Handler) -> TokenStream {
     let fetches = handler.arguments.iter().map(|ty| {
         let (local, ctx) = (local("__context", ty), locate(quote!(__ctx), ty.span()));
-        let fetch = checked(ty, "context", ctx);
+        let fetch = checked(ty, &["ContextArgument", "context"], ctx);
         (local.clone(), quote!(let #local = #fetch;))
     });
     let (locals, fetches): (Vec<_>, Vec<_>) = fetches.unzip();
@@ -71,44 +82,41 @@ pub(super) fn framing(this: &Type, handler: &Handler) -> TokenStream {
     quote!(#(#fetches)* #call)
 }
 
-/// `{ let __result = <Self>::handler(self, …).await; outcome(__result) }`
+/// `{ let __result = <Self>::handler(self, …).await; Outcome::outcome(__result) }`
 fn call(this: &Type, handler: &Handler, locals: &[Ident]) -> TokenStream {
     let Handler {
         ident,
         is_async,
-        arguments,
         output,
         ..
     } = handler;
-    // A record is not `'static`: the compiler's word about it belongs on the argument that asks for it.
-    let place = arguments
-        .iter()
-        .find(|ty| mentions_static(ty))
-        .map_or(ident.span(), Spanned::span);
-    let called = locate(quote!(<#this>::#ident(self, #(#locals),*)), place);
+    let called = locate(quote!(<#this>::#ident(self, #(#locals),*)), ident.span());
     let wait = is_async.then(|| quote!(.await));
     let (result, outcome) = match output {
         ReturnType::Default => {
             let result = Ident::new("__result", ident.span());
             (
                 result.clone(),
-                checked(ident, "outcome", result.to_token_stream()),
+                checked(ident, &["Outcome", "outcome"], result.to_token_stream()),
             )
         }
         // `!` has no impls: nothing comes back.
         ReturnType::Type(_, ty) if matches!(**ty, Type::Never(_)) => return quote!(#called #wait),
         ReturnType::Type(_, ty) => {
             let result = Ident::new("__result", ty.span());
-            (result.clone(), checked(ty, "outcome", result.to_token_stream()))
+            (
+                result.clone(),
+                checked(ty, &["Outcome", "outcome"], result.to_token_stream()),
+            )
         }
     };
     quote!({ let #result = #called #wait; #outcome })
 }
 
-/// `topic(&TOPIC)`
+/// `TypedTopic::typed(&TOPIC)`
 pub(super) fn typed(topic: &Expr) -> TokenStream {
     let span = topic.span();
-    checked(topic, "topic", quote_spanned!(span=> &#topic))
+    checked(topic, &["TypedTopic", "typed"], quote_spanned!(span=> &#topic))
 }
 
 /// Where an argument of a message handler comes from.

@@ -4,7 +4,7 @@ use proc_macro2::{Ident, Span, TokenStream};
 use quote::quote;
 use syn::{Attribute, Type, ext::IdentExt};
 
-use super::{calls, import, refused, state_of};
+use super::{calls, ends, implementation, import, refused, state_of};
 use crate::model::{Clock, Handled, Handler, Start, Trigger};
 
 /// What follows the impl block.
@@ -24,7 +24,6 @@ pub(crate) fn expand(handled: &Handled) -> TokenStream {
     let Handled {
         conditions, self_ty, ..
     } = handled;
-    let (impl_generics, _, where_clause) = handled.generics.split_for_impl();
     let Methods {
         declare,
         inputs,
@@ -54,29 +53,31 @@ pub(crate) fn expand(handled: &Handled) -> TokenStream {
             }
         }
     });
+    let body = quote! {
+        fn name() -> __kproc::Cow<'static, __kproc::core::primitive::str> {
+            #state::name()
+        }
+        fn declare(&mut self, __to: &mut dyn __kproc::Declare) {
+            #(#declare)*
+            #state::stores(self, __to);
+        }
+        #start
+        async fn process(&mut self, #context, __record: &__kproc::Record<'_>) -> __kproc::Result<()> {
+            match __record.input {
+                #(#inputs)*
+                __input => __kproc::undeclared("input", __input),
+            }
+        }
+        #punctuate
+        #stop
+    };
+    let (span, _) = ends(self_ty);
+    let processor = implementation(&handled.generics, "Processor", self_ty, span, body);
     quote! {
         #(#conditions)*
         const _: () = {
             #import
-            #[automatically_derived]
-            impl #impl_generics __kproc::Processor for #self_ty #where_clause {
-                fn name() -> __kproc::Cow<'static, __kproc::core::primitive::str> {
-                    #state::name()
-                }
-                fn declare(&mut self, __to: &mut dyn __kproc::Declare) {
-                    #(#declare)*
-                    #state::stores(self, __to);
-                }
-                #start
-                async fn process(&mut self, #context, __record: &__kproc::Record<'_>) -> __kproc::Result<()> {
-                    match __record.input {
-                        #(#inputs)*
-                        __input => __kproc::undeclared("input", __input),
-                    }
-                }
-                #punctuate
-                #stop
-            }
+            #processor
         };
     }
 }
@@ -134,14 +135,14 @@ impl Methods {
                         clock: #clock,
                     });
                 });
-                let body = calls::firing(this, handler, &quote!(__kproc::Periodic));
+                let body = calls::firing(this, handler, calls::Firing::Periodic);
                 self.timers
                     .push(quote!(#(#conditions)* __kproc::Timer::Every(#number) => { #body }));
             }
             Trigger::Schedule => {
                 self.declare
                     .push(quote!(#(#conditions)* __kproc::Declare::handles_scheduled(__to);));
-                let tokens = calls::firing(this, handler, &quote!(__id));
+                let tokens = calls::firing(this, handler, calls::Firing::Scheduled);
                 self.schedules.push(Call {
                     conditions: conditions.clone(),
                     tokens,

@@ -18,7 +18,7 @@ pub(crate) mod state;
 
 use proc_macro2::{Delimiter, Group, Ident, Span, TokenStream};
 use quote::{ToTokens, quote, quote_spanned};
-use syn::{Path, Type, spanned::Spanned};
+use syn::{Generics, Path, Type, spanned::Spanned};
 
 /// What generated code calls kproc's `__private`, in the one import that each of its blocks begins with. So a kproc
 /// that is not where it is looked for is one error, and not one per name.
@@ -36,16 +36,51 @@ fn krate(span: Span) -> Ident {
     Ident::new("__kproc", span)
 }
 
-/// `__kproc::name(arguments)`, a call that checks the type of `over`: its path covers `over` from the first token to
-/// the last.
-fn checked(over: &impl ToTokens, name: &str, arguments: TokenStream) -> TokenStream {
+/// `__kproc::Trait::method(arguments)`, a call that checks the type of `over`, which it covers. A trait's method, and
+/// not a function with a bound, which the compiler would have to explain.
+fn checked(over: &impl ToTokens, names: &[&str], arguments: TokenStream) -> TokenStream {
+    let (_, last) = ends(over);
+    let path = path(over, names);
+    let arguments = group(Delimiter::Parenthesis, arguments, last);
+    quote!(#path #arguments)
+}
+
+/// `__kproc::name::name`, from the first token of `over` to the last.
+fn path(over: &impl ToTokens, names: &[&str]) -> TokenStream {
     let (first, last) = ends(over);
     let krate = krate(first);
     let colons = quote_spanned!(first=> ::);
-    let name = Ident::new(name, last);
-    let mut arguments = Group::new(Delimiter::Parenthesis, arguments);
-    arguments.set_span(last);
-    quote!(#krate #colons #name #arguments)
+    let names = names.iter().map(|name| Ident::new(name, last));
+    quote!(#krate #(#colons #names)*)
+}
+
+/// Tokens in brackets that are at this place.
+fn group(delimiter: Delimiter, tokens: TokenStream, span: Span) -> Group {
+    let mut group = Group::new(delimiter, tokens);
+    group.set_span(span);
+    group
+}
+
+/// `impl<…> Trait for Type where … { body }`, all but the body at `span`, as the user's own code: the compiler points there
+/// when it has to speak of the impl, and would else speak of the macro.
+fn implementation(
+    generics: &Generics,
+    name: &str,
+    ty: &impl ToTokens,
+    span: Span,
+    body: TokenStream,
+) -> TokenStream {
+    let (impl_generics, _, where_clause) = generics.split_for_impl();
+    let (impl_token, for_token) = (quote_spanned!(span=> impl), quote_spanned!(span=> for));
+    let krate = krate(span);
+    let name = Ident::new(name, span);
+    let colons = quote_spanned!(span=> ::);
+    let body = group(Delimiter::Brace, body, span);
+    quote! {
+        #[automatically_derived]
+        #[allow(unused_qualifications)]
+        #impl_token #impl_generics #krate #colons #name #for_token #ty #where_clause #body
+    }
 }
 
 /// `<Type as State>`: the struct's half, looked for at the type.

@@ -4,7 +4,7 @@ use proc_macro2::{Ident, TokenStream, TokenTree};
 use quote::{ToTokens, quote, quote_spanned};
 use syn::{Attribute, Generics, parse_quote_spanned, spanned::Spanned};
 
-use super::{checked, ends, import, krate, locate};
+use super::{ends, implementation, import, krate, locate};
 use crate::model::{Declared, Field, StoreField};
 
 /// What follows the struct.
@@ -17,7 +17,7 @@ pub(crate) fn expand(declared: &Declared) -> TokenStream {
         ..
     } = declared;
     let generics = with_stores(declared);
-    let (impl_generics, type_generics, where_clause) = generics.split_for_impl();
+    let (_, type_generics, _) = generics.split_for_impl();
     let name = declared.name.as_ref().map(|name| {
         quote! {
             fn name() -> __kproc::Cow<'static, __kproc::core::primitive::str> {
@@ -28,7 +28,8 @@ pub(crate) fn expand(declared: &Declared) -> TokenStream {
     let stores = fields
         .iter()
         .filter_map(|field| Some(store(field, field.store.as_ref()?)));
-    let probes = fields.iter().filter(|field| field.store.is_none()).map(probe);
+    let plain = |field: &&Field| field.store.is_none() && !field.doubtful;
+    let probes = fields.iter().filter(plain).map(probe);
     let (cfgs, probes): (Vec<_>, Vec<_>) = probes.unzip();
     let fallback = (!probes.is_empty()).then(|| {
         quote!(
@@ -42,25 +43,27 @@ pub(crate) fn expand(declared: &Declared) -> TokenStream {
     } else {
         (quote!(), quote!(#(#(#cfgs)* const { #probes };)*))
     };
+    let body = quote! {
+        #name
+        fn stores(&mut self, __to: &mut dyn __kproc::Declare) {
+            #inside
+            #(#stores)*
+        }
+    };
+    let ty = quote!(#ident #type_generics);
+    let state = implementation(&generics, "State", &ty, ident.span(), body);
     quote! {
         #(#conditions)*
         const _: () = {
             #import
             #fallback
             #outside
-            #[automatically_derived]
-            impl #impl_generics __kproc::State for #ident #type_generics #where_clause {
-                #name
-                fn stores(&mut self, __to: &mut dyn __kproc::Declare) {
-                    #inside
-                    #(#stores)*
-                }
-            }
+            #state
         };
     }
 }
 
-/// `to.store("name", options, store(&mut self.field));`
+/// `to.store("name", options, &mut self.field);`
 fn store(field: &Field, store: &StoreField) -> TokenStream {
     let Field {
         conditions,
@@ -73,12 +76,11 @@ fn store(field: &Field, store: &StoreField) -> TokenStream {
     let this = locate(quote!(self), span);
     let local = Ident::new("__store", span);
     let borrow = quote_spanned!(span=> &mut);
-    let checked = checked(ty, "store", quote!(#local));
     quote! {
         #(#conditions)*
         {
             let #local = #borrow #this.#ident;
-            __to.store(#name, __kproc::StoreOptions { changelog: #changelog }, #checked);
+            __to.store(#name, __kproc::StoreOptions { changelog: #changelog }, #local);
         }
     }
 }

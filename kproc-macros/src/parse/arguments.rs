@@ -2,10 +2,10 @@
 //!
 //! Everything here goes on after an error, so that one build shows all of them.
 
-use proc_macro2::{Ident, TokenStream, TokenTree};
+use proc_macro2::{Delimiter, Ident, TokenStream, TokenTree};
 use quote::ToTokens;
 use syn::{
-    Expr, LitBool, LitStr, Meta, Path, Token,
+    Expr, LitBool, LitStr, Meta, MetaList, Path, PathArguments, Token, Type, parenthesized,
     parse::{ParseStream, Parser},
     punctuated::Punctuated,
 };
@@ -94,10 +94,13 @@ impl StateOptions {
 /// `#[on_message(TOPIC, …)]`; `None` without a usable topic.
 pub(crate) fn on_message(meta: &Meta, errors: &mut Errors) -> Option<(Expr, Start)> {
     let missing = "`#[on_message]` needs the topic that it handles: `#[on_message(ORDERS)]`";
-    let Meta::List(arguments) = meta else {
-        errors.on(meta, missing);
+    let Some(arguments) = in_parentheses(meta, missing, "#[on_message(ORDERS)]", errors) else {
         return None;
     };
+    if let Some(message) = a_type(&arguments.tokens) {
+        errors.on(&arguments.tokens, message);
+        return None;
+    }
     let mut topic = None;
     let mut rest = TokenStream::new();
     let named =
@@ -107,19 +110,39 @@ pub(crate) fn on_message(meta: &Meta, errors: &mut Errors) -> Option<(Expr, Star
             return Ok(());
         }
         if !named(input) {
-            topic = Some(input.parse::<Expr>()?);
+            let no_topic = |error: syn::Error| {
+                syn::Error::new(
+                    error.span(),
+                    "the topic is a constant or another expression: `#[on_message(ORDERS)]`",
+                )
+            };
+            topic = Some(input.parse::<Expr>().map_err(no_topic)?);
             if !input.is_empty() {
-                input.parse::<Token![,]>()?;
+                let no_comma = |error: syn::Error| {
+                    syn::Error::new(error.span(), "a comma is missing between the topic and this")
+                };
+                input.parse::<Token![,]>().map_err(no_comma)?;
             }
         }
         rest = input.parse()?;
         Ok(())
     };
-    if let Err(error) = read.parse2(arguments.tokens.clone()) {
+    // With the parentheses: what ends too early is an error at the closing one.
+    if let Err(error) = arguments.parse_args_with(read) {
         errors.add(error);
         return None;
     }
+    if topic.is_none()
+        && let Some(part) = topic_elsewhere(&rest)
+    {
+        errors.on(
+            part,
+            "the topic comes first, and without a name: `#[on_message(ORDERS, …)]`",
+        );
+        return None;
+    }
     let mut start = Start::Earliest;
+    let rest = without_topics(&rest, errors);
     each(&Owner::of(Helper::OnMessage), &rest, errors, |value, errors| {
         if value.word(STARTS, errors) == Some("latest") {
             start = Start::Latest;
@@ -132,6 +155,77 @@ pub(crate) fn on_message(meta: &Meta, errors: &mut Errors) -> Option<(Expr, Star
         }
         Some(topic) => typed_topic(&topic, errors).then_some((topic, start)),
     }
+}
+
+/// What is wrong with `Topic<K, V>`, a type, if that was written.
+fn a_type(tokens: &TokenStream) -> Option<String> {
+    let Ok(Type::Path(ty)) = syn::parse2::<Type>(tokens.clone()) else {
+        return None;
+    };
+    match &ty.path.segments.last()?.arguments {
+        PathArguments::AngleBracketed(arguments) if arguments.colon2_token.is_none() => {
+            let ty = tokens_as_written(tokens);
+            Some(format!(
+                "a topic is a constant, not a type: declare `const ORDERS: {ty} = Topic::new(\"orders\");` and write `ORDERS` here"
+            ))
+        }
+        _ => None,
+    }
+}
+
+/// `Topic<String, i64>` for `Topic < String , i64 >`.
+fn tokens_as_written(tokens: &TokenStream) -> String {
+    let mut text = tokens.to_string();
+    for (spaced, written) in [(" < ", "<"), (" >", ">"), (" ,", ","), (" :: ", "::")] {
+        text = text.replace(spaced, written);
+    }
+    text
+}
+
+/// The topic that was written behind an option, or as one: `start = latest, ORDERS`, `topic = ORDERS`.
+fn topic_elsewhere(options: &TokenStream) -> Option<TokenStream> {
+    let known = Helper::OnMessage.options();
+    split_at_commas(options.clone()).into_iter().find(|part| {
+        let mut tokens = part.clone().into_iter();
+        match tokens.next() {
+            Some(TokenTree::Ident(name)) => {
+                let name = name.to_string();
+                let is_topic = name == "topic" || name == "topics" || tokens.next().is_none();
+                is_topic && nearest(&name, known).is_none()
+            }
+            _ => false,
+        }
+    })
+}
+
+/// The options without what can only be another topic: a constant.
+fn without_topics(options: &TokenStream, errors: &mut Errors) -> TokenStream {
+    let is_constant = |part: &TokenStream| {
+        let path = syn::parse2::<Path>(part.clone());
+        let name = path
+            .ok()
+            .and_then(|path| Some(path.segments.last()?.ident.to_string()));
+        name.is_some_and(|name| name.chars().all(|c| !c.is_lowercase()))
+    };
+    let mut rest = TokenStream::new();
+    let mut commas = options.clone().into_iter().filter(is_comma);
+    for part in split_at_commas(options.clone()) {
+        let comma = commas.next();
+        if is_constant(&part) {
+            let topic = &part;
+            errors.on(
+                topic,
+                format_args!(
+                    "a method handles one topic: write another method, marked `#[on_message({})]`",
+                    tokens_as_written(topic)
+                ),
+            );
+            continue;
+        }
+        rest.extend(part);
+        rest.extend(comma);
+    }
+    rest
 }
 
 /// Whether this may be a topic. A literal cannot: it has no types.
@@ -163,15 +257,34 @@ fn typed_topic(topic: &Expr, errors: &mut Errors) -> bool {
 /// `#[every("10s", …)]`: milliseconds and clock; `None` without a usable period.
 pub(crate) fn every(meta: &Meta, errors: &mut Errors) -> Option<(u64, Clock)> {
     let missing = "`#[every]` needs a period: `#[every(\"10s\")]`, or `#[every(\"10s\", stream_time)]`";
-    let Meta::List(arguments) = meta else {
-        errors.on(meta, missing);
+    let Some(arguments) = in_parentheses(meta, missing, "#[every(\"10s\")]", errors) else {
         return None;
     };
-    let mut parts = arguments.tokens.clone().into_iter();
-    let first: TokenStream = parts.by_ref().take_while(|token| !is_comma(token)).collect();
-    let rest: TokenStream = parts.collect();
+    let parts = split_at_commas(arguments.tokens.clone());
+    let period = |part: &TokenStream| syn::parse2::<LitStr>(part.clone()).ok();
+    let (first, rest) = parts.split_first()?;
+    if period(first).is_none()
+        && let Some(text) = rest.iter().find_map(period)
+    {
+        let message = format_args!("the period comes first: `#[every({}, …)]`", text.token());
+        errors.on(text, message);
+        return None;
+    }
+    let mut options = Vec::new();
+    for part in rest {
+        match period(part) {
+            Some(text) => errors.on(
+                &text,
+                format_args!(
+                    "a method has one period: write another method for `{}`",
+                    text.token()
+                ),
+            ),
+            None => options.push(part.clone()),
+        }
+    }
     let mut clock = Clock::Wall;
-    each(&Owner::of(Helper::Every), &rest, errors, |value, errors| {
+    each_part(&Owner::of(Helper::Every), options, errors, |value, errors| {
         if value.flag(errors) {
             clock = Clock::Stream;
         }
@@ -180,10 +293,13 @@ pub(crate) fn every(meta: &Meta, errors: &mut Errors) -> Option<(u64, Clock)> {
         errors.on(meta, missing);
         return None;
     }
-    let Ok(text) = syn::parse2::<LitStr>(first.clone()) else {
+    let Some(text) = period(first) else {
         errors.on(
-            &first,
-            format_args!("a period is a text in quotes: `#[every(\"{}\")]`", quoted(&first)),
+            first,
+            format_args!(
+                "a period is a text in quotes, and written here: `#[every(\"{}\")]`",
+                quoted(first)
+            ),
         );
         return None;
     };
@@ -210,16 +326,45 @@ fn quoted(tokens: &TokenStream) -> String {
     }
 }
 
-fn is_comma(token: &TokenTree) -> bool {
-    matches!(token, TokenTree::Punct(punct) if punct.as_char() == ',')
+/// Refuses arguments.
+pub(crate) fn none(meta: &Meta, helper: Helper, errors: &mut Errors) {
+    let (tokens, text) = match meta {
+        Meta::Path(_) => return,
+        Meta::List(list) if list.tokens.is_empty() => return,
+        Meta::List(list) => (
+            list.tokens.clone(),
+            syn::parse2::<LitStr>(list.tokens.clone()).ok(),
+        ),
+        Meta::NameValue(pair) => (pair.value.to_token_stream(), None),
+    };
+    let name = helper.name();
+    let period = text.filter(|text| duration::parse(&text.value()).is_ok());
+    let hint = period.map(|text| format!("; a period is the argument of `#[every({})]`", text.token()));
+    errors.on(
+        tokens,
+        format_args!(
+            "`#[{name}]` takes no options: write it alone{}",
+            hint.unwrap_or_default()
+        ),
+    );
 }
 
-/// Refuses arguments.
-pub(crate) fn none(helper: Helper, meta: &Meta, errors: &mut Errors) {
-    let tokens = list(meta, errors);
-    if !tokens.is_empty() {
-        errors.on(tokens, format_args!("`#[{}]` takes no options", helper.name()));
+/// The arguments of an attribute that needs some. `example`: the attribute with the least of them.
+fn in_parentheses<'a>(
+    meta: &'a Meta,
+    missing: &str,
+    example: &str,
+    errors: &mut Errors,
+) -> Option<&'a MetaList> {
+    match meta {
+        Meta::List(arguments) => return Some(arguments),
+        Meta::Path(_) => errors.on(meta, missing),
+        Meta::NameValue(pair) => errors.on(
+            pair.value.to_token_stream(),
+            format_args!("arguments go in parentheses: `{example}`"),
+        ),
     }
+    None
 }
 
 /// The tokens in the parentheses, if there are any.
@@ -234,7 +379,10 @@ fn list(meta: &Meta, errors: &mut Errors) -> TokenStream {
                 .last()
                 .map(|segment| segment.ident.to_string())
                 .unwrap_or_default();
-            errors.on(meta, format_args!("options go in parentheses: `#[{name}(…)]`"));
+            errors.on(
+                pair.value.to_token_stream(),
+                format_args!("options go in parentheses: `#[{name}(name = \"…\")]`"),
+            );
             TokenStream::new()
         }
     }
@@ -256,6 +404,23 @@ impl Owner {
             known: helper.options(),
             elsewhere: &[],
             side: "",
+        }
+    }
+
+    /// The error for something that has no name in front.
+    fn no_name(&self, part: &TokenStream) -> String {
+        if let Ok(text) = syn::parse2::<LitStr>(part.clone()) {
+            if self.known.contains(&"name") {
+                return format!("a text needs the option's name: `name = {}`", text.token());
+            }
+            if let Some(word) = self.known.iter().find(|known| **known == text.value()) {
+                return format!("this is a word, not a text: write `{word}` without the quotes");
+            }
+        }
+        match self.known {
+            [] => "expected the name of an option: there are none".to_owned(),
+            [only] => format!("expected the name of an option: there is `{only}`"),
+            known => format!("expected the name of an option: there are {}", and(known)),
         }
     }
 
@@ -295,40 +460,60 @@ pub(crate) fn each(
     owner: &Owner,
     tokens: &TokenStream,
     errors: &mut Errors,
+    take: impl FnMut(&Value, &mut Errors),
+) {
+    let mut commas = tokens.clone().into_iter().filter(is_comma);
+    let mut parts = Vec::new();
+    let mut all = split_at_commas(tokens.clone()).into_iter().peekable();
+    while let Some(part) = all.next() {
+        let comma = commas.next();
+        match comma {
+            Some(comma) if part.is_empty() => errors.on(comma, "nothing stands before this comma: remove it"),
+            // A trailing comma, or nothing at all.
+            _ if part.is_empty() && all.peek().is_none() => {}
+            _ => parts.push(part),
+        }
+    }
+    each_part(owner, parts, errors, take);
+}
+
+fn is_comma(token: &TokenTree) -> bool {
+    matches!(token, TokenTree::Punct(punct) if punct.as_char() == ',')
+}
+
+/// The same for options that were separated already.
+fn each_part(
+    owner: &Owner,
+    parts: Vec<TokenStream>,
+    errors: &mut Errors,
     mut take: impl FnMut(&Value, &mut Errors),
 ) {
     let mut seen: Vec<String> = Vec::new();
-    let parts = split_at_commas(tokens.clone());
-    let last = parts.len() - 1;
-    for (number, part) in parts.into_iter().enumerate() {
-        let mut part = part.into_iter();
-        let ident = match part.next() {
-            // A trailing comma, or nothing at all.
-            None if number == last => continue,
-            None => {
-                errors.on(tokens, "an option is missing before a comma");
-                continue;
-            }
+    for part in parts {
+        let mut tokens = part.clone().into_iter();
+        let ident = match tokens.next() {
+            None => continue,
             Some(TokenTree::Ident(ident)) => ident,
-            Some(other) => {
-                let all: TokenStream = std::iter::once(other).chain(part).collect();
-                let known = match owner.known {
-                    [] => "there are none".to_owned(),
-                    known => format!("there is {}", and(known)),
-                };
-                errors.on(all, format_args!("expected the name of an option: {known}"));
+            Some(_) => {
+                errors.on(&part, owner.no_name(&part));
                 continue;
             }
         };
         let value = Value {
             text: ident.to_string(),
             ident,
-            rest: part.collect(),
+            rest: tokens.collect(),
         };
         if !owner.known.contains(&value.name()) {
             errors.on(&value.ident, owner.unknown(value.name()));
         } else if seen.contains(&value.text) {
-            errors.on(&value.ident, format_args!("`{}` is given twice", value.text));
+            errors.on(
+                &value.ident,
+                format_args!(
+                    "`{}` is given twice: remove this one, or the one before",
+                    value.text
+                ),
+            );
         } else {
             seen.push(value.text.clone());
             take(&value, errors);
@@ -348,6 +533,18 @@ impl Value {
         whole
     }
 
+    /// What is wrong if the value is: what follows `=`, or all of it.
+    fn wrong(&self) -> TokenStream {
+        let mut rest = self.rest.clone().into_iter();
+        match rest.next() {
+            Some(TokenTree::Punct(punct)) if punct.as_char() == '=' => {
+                let value: TokenStream = rest.collect();
+                if value.is_empty() { self.whole() } else { value }
+            }
+            _ => self.whole(),
+        }
+    }
+
     /// What follows `=`.
     fn assigned<T: syn::parse::Parse>(&self) -> Option<T> {
         let read = |input: ParseStream<'_>| {
@@ -361,7 +558,7 @@ impl Value {
         let value = self.assigned();
         if value.is_none() {
             errors.on(
-                self.whole(),
+                self.wrong(),
                 format_args!("`{0}` takes a text: `{0} = \"…\"`", self.text),
             );
         }
@@ -372,7 +569,7 @@ impl Value {
         let value = self.assigned::<LitBool>().map(|value| value.value);
         if value.is_none() {
             errors.on(
-                self.whole(),
+                self.wrong(),
                 format_args!("`{0}` is `{0} = true` or `{0} = false`", self.text),
             );
         }
@@ -392,7 +589,7 @@ impl Value {
         };
         if path.is_none() {
             errors.on(
-                self.whole(),
+                self.wrong(),
                 format_args!("`{0}` takes the path of kproc: `{0} = facade::kproc`", self.text),
             );
         }
@@ -412,7 +609,7 @@ impl Value {
             let hint = near.map(|near| format!(": did you mean `{name} = {near}`?"));
             let hint = hint.unwrap_or_default();
             let choices = and(words).replace(" and ", " or ");
-            errors.on(self.whole(), format_args!("`{name}` is {choices}{hint}"));
+            errors.on(self.wrong(), format_args!("`{name}` is {choices}{hint}"));
         }
         found.copied()
     }
@@ -431,14 +628,24 @@ impl Value {
     /// `(TOPIC, …)`
     fn topics(&self, errors: &mut Errors) -> Vec<Expr> {
         let rest: Vec<_> = self.rest.clone().into_iter().collect();
-        let [TokenTree::Group(group)] = rest.as_slice() else {
+        if !matches!(rest.as_slice(), [TokenTree::Group(group)] if group.delimiter() == Delimiter::Parenthesis)
+        {
             errors.on(
                 self.whole(),
                 format_args!("`{0}` takes topics: `{0}(TOTALS, ALERTS)`", self.text),
             );
             return Vec::new();
+        }
+        let read = |input: ParseStream<'_>| {
+            let topics;
+            parenthesized!(topics in input);
+            topics.call(Punctuated::<Expr, Token![,]>::parse_terminated)
         };
-        let topics = errors.ok(Punctuated::<Expr, Token![,]>::parse_terminated.parse2(group.stream()));
+        let no_topics = |error: syn::Error| {
+            let message = "topics are constants, separated by commas: `sends(TOTALS, ALERTS)`";
+            syn::Error::new(error.span(), message)
+        };
+        let topics = errors.ok(read.parse2(self.rest.clone()).map_err(no_topics));
         topics
             .into_iter()
             .flatten()

@@ -33,6 +33,7 @@ impl Codec for bool {
     }
 }
 
+#[diagnostic::do_not_recommend]
 impl Encode<bool> for bool {
     #[inline]
     fn encode(&self, out: &mut Vec<u8>) -> Result<(), EncodeError> {
@@ -66,6 +67,7 @@ impl KeyCodec for bool {
     }
 }
 
+#[diagnostic::do_not_recommend]
 impl EncodeKey<bool> for bool {
     #[inline]
     fn put(&self, out: &mut Vec<u8>, _last: bool) -> Result<(), EncodeError> {

@@ -68,6 +68,7 @@ macro_rules! any_length {
         written!($type, Cow<'_, [u8]>);
         written!($type, [u8; N], const N: usize);
 
+        #[diagnostic::do_not_recommend]
         impl Encode<$type> for &[u8] {
             #[inline]
             fn encode(&self, out: &mut Vec<u8>) -> Result<(), EncodeError> {
@@ -117,6 +118,7 @@ macro_rules! any_length {
 /// What can be written as bytes of any length.
 macro_rules! written {
     ($codec:ty, $type:ty $(, const $n:ident: usize)?) => {
+        #[diagnostic::do_not_recommend]
         impl $(<const $n: usize>)? Encode<$codec> for $type {
             #[inline]
             fn encode(&self, out: &mut Vec<u8>) -> Result<(), EncodeError> {
@@ -125,6 +127,7 @@ macro_rules! written {
             }
         }
 
+        #[diagnostic::do_not_recommend]
         impl $(<const $n: usize>)? EncodeKey<$codec> for $type {
             #[inline]
             fn put(&self, out: &mut Vec<u8>, last: bool) -> Result<(), EncodeError> {
@@ -204,6 +207,7 @@ impl<const N: usize> KeyCodec for [u8; N] {
     }
 }
 
+#[diagnostic::do_not_recommend]
 impl<const N: usize> Encode<[u8; N]> for [u8; N] {
     #[inline]
     fn encode(&self, out: &mut Vec<u8>) -> Result<(), EncodeError> {
@@ -213,6 +217,7 @@ impl<const N: usize> Encode<[u8; N]> for [u8; N] {
 }
 
 /// The item itself can be written, too.
+#[diagnostic::do_not_recommend]
 impl<const N: usize> Encode<[u8; N]> for &[u8; N] {
     #[inline]
     fn encode(&self, out: &mut Vec<u8>) -> Result<(), EncodeError> {
@@ -220,6 +225,7 @@ impl<const N: usize> Encode<[u8; N]> for &[u8; N] {
     }
 }
 
+#[diagnostic::do_not_recommend]
 impl<const N: usize> EncodeKey<[u8; N]> for [u8; N] {
     #[inline]
     fn put(&self, out: &mut Vec<u8>, _last: bool) -> Result<(), EncodeError> {

@@ -33,6 +33,7 @@ macro_rules! floats {
             }
         }
 
+        #[diagnostic::do_not_recommend]
         impl Encode<$float> for $float {
             #[inline]
             fn encode(&self, out: &mut Vec<u8>) -> Result<(), EncodeError> {
@@ -68,6 +69,7 @@ macro_rules! floats {
             }
         }
 
+        #[diagnostic::do_not_recommend]
         impl EncodeKey<$float> for $float {
             /// Positive numbers sort by their bits once the sign bit is set; negative ones against them.
             #[inline]

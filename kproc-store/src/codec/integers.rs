@@ -33,6 +33,7 @@ macro_rules! integers {
             }
         }
 
+        #[diagnostic::do_not_recommend]
         impl Encode<$int> for $int {
             #[inline]
             fn encode(&self, out: &mut Vec<u8>) -> Result<(), EncodeError> {
@@ -66,6 +67,7 @@ macro_rules! integers {
             }
         }
 
+        #[diagnostic::do_not_recommend]
         impl EncodeKey<$int> for $int {
             #[inline]
             fn put(&self, out: &mut Vec<u8>, _last: bool) -> Result<(), EncodeError> {

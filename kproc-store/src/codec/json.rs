@@ -52,6 +52,7 @@ impl<T: Serialize + DeserializeOwned> Codec for Json<T> {
     }
 }
 
+#[diagnostic::do_not_recommend]
 impl<T: Serialize + DeserializeOwned> Encode<Json<T>> for T {
     #[inline]
     fn encode(&self, out: &mut Vec<u8>) -> Result<(), EncodeError> {

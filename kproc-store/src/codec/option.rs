@@ -50,6 +50,7 @@ impl<C: KeyCodec> KeyCodec for Option<C> {
     }
 }
 
+#[diagnostic::do_not_recommend]
 impl<C: KeyCodec, T: EncodeKey<C>> EncodeKey<Option<C>> for Option<T> {
     #[inline]
     fn put(&self, out: &mut Vec<u8>, last: bool) -> Result<(), EncodeError> {

@@ -53,6 +53,7 @@ impl<T: Serialize + DeserializeOwned> Codec for Postcard<T> {
     }
 }
 
+#[diagnostic::do_not_recommend]
 impl<T: Serialize + DeserializeOwned> Encode<Postcard<T>> for T {
     #[inline]
     fn encode(&self, out: &mut Vec<u8>) -> Result<(), EncodeError> {

@@ -64,6 +64,7 @@ impl KeyCodec for String {
     }
 }
 
+#[diagnostic::do_not_recommend]
 impl EncodeKey<String> for str {
     #[inline]
     fn put(&self, out: &mut Vec<u8>, last: bool) -> Result<(), EncodeError> {
@@ -91,6 +92,7 @@ impl EncodePrefix<String> for str {
     }
 }
 
+#[diagnostic::do_not_recommend]
 impl Encode<String> for str {
     #[inline]
     fn encode(&self, out: &mut Vec<u8>) -> Result<(), EncodeError> {
@@ -102,6 +104,7 @@ impl Encode<String> for str {
 /// What else can be written as text. (Not blanket over references: see the module `codec`.)
 macro_rules! written {
     ($($type:ty),*) => { $(
+        #[diagnostic::do_not_recommend]
         impl Encode<String> for $type {
             #[inline]
             fn encode(&self, out: &mut Vec<u8>) -> Result<(), EncodeError> {
@@ -116,6 +119,7 @@ written!(String, &str, &String, Cow<'_, str>);
 /// References to these are keys by the impl for `&T` beside [`EncodeKey`].
 macro_rules! written_as_key {
     ($($type:ty),*) => { $(
+        #[diagnostic::do_not_recommend]
         impl EncodeKey<String> for $type {
             #[inline]
             fn put(&self, out: &mut Vec<u8>, last: bool) -> Result<(), EncodeError> {

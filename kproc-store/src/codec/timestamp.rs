@@ -37,6 +37,7 @@ impl Codec for Timestamp {
     }
 }
 
+#[diagnostic::do_not_recommend]
 impl Encode<Timestamp> for Timestamp {
     #[inline]
     fn encode(&self, out: &mut Vec<u8>) -> Result<(), EncodeError> {
@@ -67,6 +68,7 @@ impl KeyCodec for Timestamp {
     }
 }
 
+#[diagnostic::do_not_recommend]
 impl EncodeKey<Timestamp> for Timestamp {
     #[inline]
     fn put(&self, out: &mut Vec<u8>, last: bool) -> Result<(), EncodeError> {

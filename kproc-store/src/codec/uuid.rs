@@ -39,6 +39,7 @@ impl Codec for Uuid {
     }
 }
 
+#[diagnostic::do_not_recommend]
 impl Encode<Uuid> for Uuid {
     #[inline]
     fn encode(&self, out: &mut Vec<u8>) -> Result<(), EncodeError> {
@@ -72,6 +73,7 @@ impl KeyCodec for Uuid {
     }
 }
 
+#[diagnostic::do_not_recommend]
 impl EncodeKey<Uuid> for Uuid {
     #[inline]
     fn put(&self, out: &mut Vec<u8>, _last: bool) -> Result<(), EncodeError> {

@@ -1,14 +1,28 @@
-//! How the arguments of a handler come out of a record or a timer, and its result back to kproc.
+//! What a handler of a [`#[processor]`](macro@crate::processor) may take: the traits behind its arguments, which the
+//! compiler names when one does not fit.
 //!
-//! Generated code calls one function of this module per argument and lets inference choose the impl by the type
-//! that the handler asks for. So it does not matter how a type is spelled (aliases work), and a type that does
-//! not fit is reported by the compiler at that argument. The marker parameters `M` keep the impls apart; they
-//! are always inferred.
+//! | trait | an argument that | is implemented for |
+//! |---|---|---|
+//! | [`Argument`] | is a key or value | what the topic's type lends ([`FromItem`](crate::codec::FromItem)), and `Option` of it |
+//! | [`First`] | is the first of two of `#[on_message]` | `&mut Context<'_>`, and what is an [`Argument`] for the key |
+//! | [`ContextArgument`] | can be nothing else | `&mut Context<'_>` |
+//! | [`TimerArgument`] | comes from a timer | [`Timestamp`], and [`TimerId`] in `#[on_schedule]` |
+//! | [`FirstOfTimer`] | is the first of a timer's handler | `&mut Context<'_>`, and what is a [`TimerArgument`] |
+//! | [`TypedTopic`] | (the topic in `#[on_message(…)]`) | [`Topic<K, V>`](Topic) |
 //!
-//! Impls over all items are not recommended by the compiler's messages: our own texts say what fits, and the list
-//! of everything that implements a trait would say it worse.
-//!
-//! What may be here: what generated code needs to call a handler. It is public only through `__private`.
+//! They are not made to be implemented or called by hand; a type of your own becomes an argument by
+//! [`FromItem`](crate::codec::FromItem).
+
+// Generated code calls one method per argument and lets inference choose the impl by the type that the handler asks
+// for. So it does not matter how a type is spelled (aliases work), and a type that does not fit is reported by the
+// compiler at that argument. It calls methods of the traits themselves, for a function with a bound would be named in
+// the message, too. The marker parameters `M` keep the impls apart; they are always inferred, and come first: the
+// compiler blames an argument of the call that has to do with the first parameter, and none has to do with `M`.
+//
+// Impls are not recommended by the compiler's messages: our own texts say what fits, and the list of everything that
+// implements a trait would say it worse.
+//
+// What may be here: what generated code needs to call a handler.
 
 use std::marker::PhantomData;
 
@@ -17,7 +31,7 @@ use kproc_store::{
     codec::{Codec, DecodeError, FromItem},
 };
 
-use crate::{Context, Error, ErrorKind, Outcome, Record, Result, Topic, timer::TimerId};
+use crate::{Context, Error, ErrorKind, Record, Result, Topic, timer::TimerId};
 
 /// A key or value that a handler cannot be given. Where it happened is known to the engine.
 #[derive(Debug, thiserror::Error)]
@@ -52,6 +66,7 @@ pub trait TypedTopic {
     fn typed(&self) -> &Topic<Self::Key, Self::Value>;
 }
 
+#[diagnostic::do_not_recommend]
 impl<K: Codec, V: Codec> TypedTopic for Topic<K, V> {
     type Key = K;
     type Value = V;
@@ -60,12 +75,6 @@ impl<K: Codec, V: Codec> TypedTopic for Topic<K, V> {
     fn typed(&self) -> &Self {
         self
     }
-}
-
-/// Checks that it is a topic, at the one place where the compiler shall say so if it is not.
-#[inline]
-pub fn topic<T: TypedTopic>(topic: &T) -> &Topic<T::Key, T::Value> {
-    topic.typed()
 }
 
 /// Marks arguments that a null does not fit.
@@ -87,13 +96,25 @@ pub struct IsOther<M>(PhantomData<M>);
     label = "a `{C}` does not arrive as `{Self}`",
     note = "take the codec's own item (`&str` or `String` for `String`, `Order<'_>` for `Order`), or `Option` of it where null is welcome"
 )]
-pub trait Argument<'r, C: Codec, M>: Sized {
+pub trait Argument<'r, M, C: Codec>: Sized {
     /// Reads the bytes; `None` is null.
     fn argument(bytes: Option<&'r [u8]>, part: &'static str) -> Result<Self>;
+
+    /// From the record's key.
+    #[inline]
+    fn key<V>(_: &Topic<C, V>, record: &Record<'r>) -> Result<Self> {
+        Self::argument(record.key, "key")
+    }
+
+    /// From the record's value.
+    #[inline]
+    fn value<K>(_: &Topic<K, C>, record: &Record<'r>) -> Result<Self> {
+        Self::argument(record.value, "value")
+    }
 }
 
 #[diagnostic::do_not_recommend]
-impl<'r, C: Codec, T: FromItem<'r, C>> Argument<'r, C, Present> for T {
+impl<'r, C: Codec, T: FromItem<'r, C>> Argument<'r, Present, C> for T {
     #[inline]
     fn argument(bytes: Option<&'r [u8]>, part: &'static str) -> Result<T> {
         match bytes {
@@ -107,7 +128,7 @@ impl<'r, C: Codec, T: FromItem<'r, C>> Argument<'r, C, Present> for T {
 }
 
 #[diagnostic::do_not_recommend]
-impl<'r, C: Codec, T: FromItem<'r, C>> Argument<'r, C, Nullable> for Option<T> {
+impl<'r, C: Codec, T: FromItem<'r, C>> Argument<'r, Nullable, C> for Option<T> {
     #[inline]
     fn argument(bytes: Option<&'r [u8]>, part: &'static str) -> Result<Option<T>> {
         match bytes {
@@ -137,57 +158,25 @@ fn null(part: &'static str, wanted: &'static str) -> Error {
     note = "two arguments are `(ctx: &mut Context<'_>, value)` or `(key, value)`",
     note = "for the key take the codec's own item (`&str` or `String` for `String`, `Order<'_>` for `Order`), or `Option` of it where null is welcome"
 )]
-pub trait First<'c, 'x, 'r, C: Codec, M>: Sized {
+pub trait First<'c, 'x, 'r, M, C: Codec>: Sized {
     /// Takes the context or reads the key.
-    fn first(ctx: &'c mut Context<'x>, key: Option<&'r [u8]>) -> Result<Self>;
+    fn first<V>(topic: &Topic<C, V>, ctx: &'c mut Context<'x>, record: &Record<'r>) -> Result<Self>;
 }
 
-impl<'c, 'x, 'r, C: Codec> First<'c, 'x, 'r, C, IsContext> for &'c mut Context<'x> {
+#[diagnostic::do_not_recommend]
+impl<'c, 'x, 'r, C: Codec> First<'c, 'x, 'r, IsContext, C> for &'c mut Context<'x> {
     #[inline]
-    fn first(ctx: &'c mut Context<'x>, _: Option<&'r [u8]>) -> Result<Self> {
+    fn first<V>(_: &Topic<C, V>, ctx: &'c mut Context<'x>, _: &Record<'r>) -> Result<Self> {
         Ok(ctx)
     }
 }
 
-impl<'c, 'x, 'r, C: Codec, T: Argument<'r, C, M>, M> First<'c, 'x, 'r, C, IsOther<M>> for T {
+#[diagnostic::do_not_recommend]
+impl<'c, 'x, 'r, C: Codec, T: Argument<'r, M, C>, M> First<'c, 'x, 'r, IsOther<M>, C> for T {
     #[inline]
-    fn first(_: &'c mut Context<'x>, key: Option<&'r [u8]>) -> Result<Self> {
-        T::argument(key, "key")
+    fn first<V>(topic: &Topic<C, V>, _: &'c mut Context<'x>, record: &Record<'r>) -> Result<Self> {
+        T::key(topic, record)
     }
-}
-
-/// The first of two arguments of a message handler.
-#[inline]
-pub fn first<'c, 'x, 'r, K, V, T, M>(
-    _: &Topic<K, V>,
-    ctx: &'c mut Context<'x>,
-    record: &Record<'r>,
-) -> Result<T>
-where
-    K: Codec,
-    T: First<'c, 'x, 'r, K, M>,
-{
-    T::first(ctx, record.key)
-}
-
-/// An argument that is a record's key.
-#[inline]
-pub fn key<'r, K, V, T, M>(_: &Topic<K, V>, record: &Record<'r>) -> Result<T>
-where
-    K: Codec,
-    T: Argument<'r, K, M>,
-{
-    T::argument(record.key, "key")
-}
-
-/// An argument that is a record's value.
-#[inline]
-pub fn value<'r, K, V, T, M>(_: &Topic<K, V>, record: &Record<'r>) -> Result<T>
-where
-    V: Codec,
-    T: Argument<'r, V, M>,
-{
-    T::argument(record.value, "value")
 }
 
 /// An argument that can be nothing but the context.
@@ -201,6 +190,7 @@ pub trait ContextArgument<'c, 'x>: Sized {
     fn context(ctx: &'c mut Context<'x>) -> Self;
 }
 
+#[diagnostic::do_not_recommend]
 impl<'c, 'x> ContextArgument<'c, 'x> for &'c mut Context<'x> {
     #[inline]
     fn context(ctx: &'c mut Context<'x>) -> Self {
@@ -208,15 +198,12 @@ impl<'c, 'x> ContextArgument<'c, 'x> for &'c mut Context<'x> {
     }
 }
 
-/// An argument that can be nothing but the context.
-#[inline]
-pub fn context<'c, 'x, T: ContextArgument<'c, 'x>>(ctx: &'c mut Context<'x>) -> T {
-    T::context(ctx)
-}
-
-/// A periodic timer's firing: nothing but its time.
+/// The firing of an `#[every]` timer: nothing but its time.
 #[derive(Debug, Clone, Copy)]
 pub struct Periodic;
+/// The firing of a timer that `ctx.schedule` made.
+#[derive(Debug, Clone, Copy)]
+pub struct Scheduled(pub TimerId);
 
 /// An argument that comes from the firing `F` of a timer.
 #[diagnostic::on_unimplemented(
@@ -230,6 +217,7 @@ pub trait TimerArgument<F>: Sized {
     fn argument(firing: F, now: Timestamp) -> Self;
 }
 
+#[diagnostic::do_not_recommend]
 impl<F> TimerArgument<F> for Timestamp {
     #[inline]
     fn argument(_: F, now: Timestamp) -> Self {
@@ -237,10 +225,11 @@ impl<F> TimerArgument<F> for Timestamp {
     }
 }
 
-impl TimerArgument<TimerId> for TimerId {
+#[diagnostic::do_not_recommend]
+impl TimerArgument<Scheduled> for TimerId {
     #[inline]
-    fn argument(firing: TimerId, _: Timestamp) -> Self {
-        firing
+    fn argument(Scheduled(id): Scheduled, _: Timestamp) -> Self {
+        id
     }
 }
 
@@ -251,47 +240,29 @@ impl TimerArgument<TimerId> for TimerId {
     note = "an `#[every]` method takes `ctx: &mut Context<'_>` and `now: Timestamp`, both optional, in this order",
     note = "an `#[on_schedule]` method takes `ctx: &mut Context<'_>`, `timer: TimerId` and `now: Timestamp`, all optional, in this order"
 )]
-pub trait FirstOfTimer<'c, 'x, F, M>: Sized {
+pub trait FirstOfTimer<'c, 'x, M, F>: Sized {
     /// Takes the context, or what comes from the firing.
     fn first(ctx: &'c mut Context<'x>, firing: F, now: Timestamp) -> Self;
 }
 
-impl<'c, 'x, F> FirstOfTimer<'c, 'x, F, IsContext> for &'c mut Context<'x> {
+#[diagnostic::do_not_recommend]
+impl<'c, 'x, F> FirstOfTimer<'c, 'x, IsContext, F> for &'c mut Context<'x> {
     #[inline]
     fn first(ctx: &'c mut Context<'x>, _: F, _: Timestamp) -> Self {
         ctx
     }
 }
 
-impl<'c, 'x, F, T: TimerArgument<F>> FirstOfTimer<'c, 'x, F, IsOther<()>> for T {
+#[diagnostic::do_not_recommend]
+impl<'c, 'x, F, T: TimerArgument<F>> FirstOfTimer<'c, 'x, IsOther<()>, F> for T {
     #[inline]
     fn first(_: &'c mut Context<'x>, firing: F, now: Timestamp) -> Self {
         T::argument(firing, now)
     }
 }
 
-/// The first argument of a timer's handler.
-#[inline]
-pub fn timer_first<'c, 'x, F, T, M>(ctx: &'c mut Context<'x>, firing: F, now: Timestamp) -> T
-where
-    T: FirstOfTimer<'c, 'x, F, M>,
-{
-    T::first(ctx, firing, now)
-}
-
-/// Another argument of a timer's handler.
-#[inline]
-pub fn timer<F, T: TimerArgument<F>>(firing: F, now: Timestamp) -> T {
-    T::argument(firing, now)
-}
-
-/// The result of a handler, as kproc sees it.
-#[inline]
-pub fn outcome<O: Outcome>(result: O) -> Result<()> {
-    result.outcome()
-}
-
 /// A number that was not declared: the caller's mistake, not the record's.
+#[doc(hidden)]
 #[cold]
 pub fn undeclared(what: &'static str, number: impl std::fmt::Debug) -> Result<()> {
     Err(Error::msg(format_args!(

@@ -1,0 +1,17 @@
+//! A format is a word.
+
+use kproc::prelude::*;
+use serde::{Deserialize, Serialize};
+
+#[derive(Serialize, Deserialize, Codec)]
+#[codec("json")]
+//~^
+struct Order {
+    cents: u64,
+}
+
+const ORDERS: Topic<String, Order> = Topic::new("orders");
+
+fn main() {
+    let _ = ORDERS;
+}

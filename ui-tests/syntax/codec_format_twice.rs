@@ -1,0 +1,17 @@
+//! A format is given once.
+
+use kproc::prelude::*;
+use serde::{Deserialize, Serialize};
+
+#[derive(Serialize, Deserialize, Codec)]
+#[codec(json, json)]
+//~^
+struct Order {
+    cents: u64,
+}
+
+const ORDERS: Topic<String, Order> = Topic::new("orders");
+
+fn main() {
+    let _ = ORDERS;
+}

@@ -1,0 +1,17 @@
+//! Formats are exact.
+
+use kproc::prelude::*;
+use serde::{Deserialize, Serialize};
+
+#[derive(Serialize, Deserialize, Codec)]
+#[codec(JSON)]
+//~^
+struct Order {
+    cents: u64,
+}
+
+const ORDERS: Topic<String, Order> = Topic::new("orders");
+
+fn main() {
+    let _ = ORDERS;
+}

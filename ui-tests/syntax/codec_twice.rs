@@ -1,0 +1,18 @@
+//! One attribute says it all.
+
+use kproc::prelude::*;
+use serde::{Deserialize, Serialize};
+
+#[derive(Serialize, Deserialize, Codec)]
+#[codec(json)]
+#[codec(crate = kproc)]
+//~^
+struct Order {
+    cents: u64,
+}
+
+const ORDERS: Topic<String, Order> = Topic::new("orders");
+
+fn main() {
+    let _ = ORDERS;
+}

@@ -1,0 +1,18 @@
+//! A mark outside of a processor is not ignored.
+
+use kproc::prelude::*;
+
+const WORDS: Topic<String, i64> = Topic::new("words");
+
+struct Totals;
+
+impl Totals {
+    #[on_stop]
+    //~^
+    fn add(&mut self) {}
+}
+
+fn main() {
+    Totals.add();
+    let _ = WORDS;
+}
