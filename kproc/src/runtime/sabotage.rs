@@ -49,6 +49,7 @@ pub(crate) enum Sabotage {
 pub(crate) const ALL: &[Sabotage] = &[
     Sabotage::StateFirst,
     Sabotage::OffsetsFirst,
+    Sabotage::ChangelogsBesideOutputs,
     Sabotage::WriteErrorsIgnored,
     Sabotage::UnknownTakenForAborted,
     Sabotage::NoFallBack,

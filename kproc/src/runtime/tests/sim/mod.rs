@@ -11,6 +11,7 @@ mod chance;
 mod counter;
 mod ending;
 mod event;
+mod loads;
 mod observer;
 mod plan;
 mod run;

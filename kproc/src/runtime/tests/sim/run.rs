@@ -145,6 +145,9 @@ impl Run {
         if let Some(Err(error)) = drained {
             return Err(format!("what is left cannot be processed: {error}"));
         }
+        let enough = self.site.clock().now() + trial.workload.lingers();
+        self.site.clock().schedule(enough, || {});
+        self.until("some time has passed", |site| site.clock().now() >= enough)?;
         self.site.stop_all();
         self.until("those that have finished it have stopped", Site::all_down)?;
         // The markers of the last transactions are still on their way.

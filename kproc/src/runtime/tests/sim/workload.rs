@@ -1,6 +1,6 @@
 //! What the instances of a trial work at, and what must come of it.
 //!
-//! A workload is one file beside this one, entered in [`ALL`]. What may be here: what all workloads have in common. What
+//! A workload is one file beside this one or in `loads`, entered in [`ALL`]. What may be here: what all workloads have in common. What
 //! happens to the instances meanwhile is no business of theirs, nor are local state and committed offsets, which are
 //! judged alike for all (see `observer` and `ending`).
 
@@ -11,14 +11,18 @@ use std::{
     time::Duration,
 };
 
-use super::{chance::Chance, counter::Counter};
+use super::{
+    chance::Chance,
+    counter::Counter,
+    loads::{Chain, Join, Timers},
+};
 use crate::{
     Clock, Offset, Partition, Record, Timestamp, TopicPartition, engine::Factory, runtime::Settings,
     testing::clock::SimClock,
 };
 
 /// All workloads.
-pub(super) const ALL: &[&dyn Workload] = &[&Counter];
+pub(super) const ALL: &[&dyn Workload] = &[&Counter, &Chain, &Join, &Timers];
 
 /// What holds, or in which way it does not.
 pub(super) type Verdict = Result<(), String>;
@@ -36,6 +40,10 @@ pub(super) trait Workload: Sync {
     fn factories(&self, stand: &Stand) -> Vec<Factory>;
     /// The judge of a trial in which this is written.
     fn judge(&self, mode: Mode, input: &[Write]) -> Box<dyn Judge>;
+    /// How long the instances that finish the work go on after all of it is done: something may be due by the clock.
+    fn lingers(&self) -> Duration {
+        Duration::ZERO
+    }
     /// Changes how instances are run, if that matters here.
     fn settings(&self, settings: &mut Settings) {
         let _ = settings;

@@ -1,0 +1,57 @@
+//! Applications of more than one processor, input or store, and ones with timers: what they do, and what must come of it.
+//!
+//! Each file is one of them: its processors, and a model that follows from the input alone. A model holds at any moment:
+//! what can be read has come by the right way so far, whatever becomes of it.
+
+mod chain;
+mod join;
+mod order;
+mod timers;
+
+pub(super) use self::{chain::Chain, join::Join, timers::Timers};
+
+use std::{collections::BTreeMap, fmt::Debug};
+
+use kproc_store::codec::{Codec, Data, KeyCodec, Own};
+
+use super::workload::{End, Seen, Verdict};
+use crate::Topic;
+
+/// Key and value of a record as its topic has them, if neither is null.
+fn decoded<'s, K: Codec, V: Codec>(
+    topic: &Topic<K, V>,
+    seen: &Seen<'s>,
+) -> Result<(<K as Data>::Item<'s>, <V as Data>::Item<'s>), String> {
+    let at = || format!("{} {}", topic.name(), seen.offset);
+    let (Some(key), Some(value)) = (seen.key, seen.value) else {
+        return Err(format!("{}: a null, which nobody sends", at()));
+    };
+    let key = K::decode(key).map_err(|error| format!("{}: {error}", at()))?;
+    let value = V::decode(value).map_err(|error| format!("{}: {error}", at()))?;
+    Ok((key, value))
+}
+
+/// What a changelog comes to, over all partitions.
+fn table<K, V>(end: &End<'_>, changelog: &str) -> Result<BTreeMap<K::Owned, V::Owned>, String>
+where
+    K: KeyCodec + Own<Owned: Ord>,
+    V: Codec + Own,
+{
+    let tables = end.tables.iter();
+    let tables = tables.filter(|(place, _)| *place.topic == *changelog);
+    let rows = tables.flat_map(|(_, rows)| rows);
+    rows.map(|(key, value)| {
+        let wrong = |error| format!("{changelog}: {error}");
+        let key = K::decode_key(key).map_err(wrong)?;
+        Ok((K::own(key), V::own(V::decode(value).map_err(wrong)?)))
+    })
+    .collect()
+}
+
+/// Whether what is kept is what should be.
+fn same<T: PartialEq + Debug>(what: &str, due: &T, kept: &T) -> Verdict {
+    if due == kept {
+        return Ok(());
+    }
+    Err(format!("{what}: {kept:?} and should be {due:?}"))
+}
