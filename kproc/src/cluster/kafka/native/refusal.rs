@@ -72,11 +72,51 @@ impl Refusal {
         None
     }
 
-    /// A request was answered: the client is let in.
+    /// A request was answered: the client is let in. Others that wait come to do so again, for the next refusal is theirs,
+    /// too; those that have stopped waiting do not.
     pub(super) fn answered(&self) {
         let mut known = self.lock();
         known.admitted = true;
         known.last = None;
-        known.waiting.clear();
+        let waiting = std::mem::take(&mut known.waiting);
+        drop(known);
+        waiting.into_iter().for_each(Waker::wake);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::{
+        sync::{
+            Arc,
+            atomic::{AtomicUsize, Ordering},
+        },
+        task::Wake,
+    };
+
+    use super::*;
+
+    #[derive(Default)]
+    struct Woken(AtomicUsize);
+
+    impl Wake for Woken {
+        fn wake(self: Arc<Self>) {
+            self.0.fetch_add(1, Ordering::Relaxed);
+        }
+    }
+
+    #[test]
+    fn an_answer_to_one_request_leaves_no_other_without_its_refusal() {
+        let (refusal, woken) = (Refusal::default(), Arc::<Woken>::default());
+        let waker = Waker::from(woken.clone());
+        let since = refusal.times();
+        assert!(refusal.since(since, Some(&waker)).is_none());
+        // Another request is answered, and this one looks again.
+        refusal.answered();
+        assert_eq!(woken.0.load(Ordering::Relaxed), 1);
+        assert!(refusal.since(since, Some(&waker)).is_none());
+        refusal.hear(&NativeError::of(Code::RD_KAFKA_RESP_ERR__AUTHENTICATION));
+        assert_eq!(woken.0.load(Ordering::Relaxed), 2);
+        assert!(refusal.since(since, Some(&waker)).is_some());
     }
 }

@@ -47,10 +47,12 @@ pub(super) struct Deliveries {
     pub(super) gone: AtomicBool,
 }
 
+/// By the topic's address in the client, which holds it as long as the producer lives.
+type ByTopic = BTreeMap<(usize, i32), (TopicPartition, Offset)>;
+
 #[derive(Default)]
 struct Heard {
-    /// By the topic's address in the client, which holds it as long as the producer lives.
-    positions: BTreeMap<(usize, i32), (TopicPartition, Offset)>,
+    positions: ByTopic,
     failure: Option<ClusterError>,
 }
 
@@ -77,6 +79,9 @@ impl Deliveries {
                     listener.hear(&event, &log);
                     // Its records count as unwritten as long as they are here.
                     drop(event);
+                    if listener.gone.load(Ordering::SeqCst) {
+                        return;
+                    }
                     listener.hand_over(When::Good);
                     listener.room.wake();
                 }
@@ -152,15 +157,17 @@ impl Deliveries {
     /// Blocks until all that was handed over is written or has failed.
     pub(super) fn flush(&self, client: &Client) -> Result<()> {
         loop {
+            // A producer that was dropped writes as little as one that has crashed.
+            if self.gone.load(Ordering::SeqCst) {
+                let over = NativeError::of(Code::RD_KAFKA_RESP_ERR__DESTROY);
+                return Err(failed("the producer was dropped while it wrote", &over));
+            }
             self.hand_over(When::Now);
             // Asked before the wait: what the listener hands over while this waits is waited for by the next one.
             let all = self.outgoing.is_empty();
             match client.flush(FLUSH) {
                 Ok(()) if all => return Ok(()),
                 Ok(()) => {}
-                Err(error) if self.gone.load(Ordering::SeqCst) => {
-                    return Err(failed("the producer was dropped while it wrote", &error));
-                }
                 // Each record has a time-out of its own, after which it has failed.
                 Err(error) if kind_of(error.code) == ClusterErrorKind::Retriable => {}
                 Err(error) => return Err(failed("waiting until records are written", &error)),
@@ -176,12 +183,13 @@ impl Deliveries {
     /// Where records were written since this was last asked, or why one was not.
     pub(super) fn take(&self) -> Result<Positions> {
         let Heard { positions, failure } = std::mem::take(&mut *self.lock());
-        if let Some(error) = failure {
-            return Err(error);
-        }
-        let mut positions: Positions = positions.into_values().collect();
-        positions.sort();
-        Ok(positions)
+        failure.map_or_else(|| Ok(in_order(positions)), Err)
+    }
+
+    /// Where records were written since this was last asked. A failure that was told meanwhile is not of these, and stays
+    /// for who asks next.
+    pub(super) fn take_positions(&self) -> Positions {
+        in_order(std::mem::take(&mut self.lock().positions))
     }
 
     /// Nothing of it matters any more, nor what was not handed over.
@@ -189,6 +197,12 @@ impl Deliveries {
         self.outgoing.forget();
         *self.lock() = Heard::default();
     }
+}
+
+fn in_order(positions: ByTopic) -> Positions {
+    let mut positions: Positions = positions.into_values().collect();
+    positions.sort();
+    positions
 }
 
 /// A record was not written.

@@ -227,7 +227,8 @@ impl Producer for KafkaProducer {
             match outcome {
                 Ok(()) => {
                     self.state = State::Idle;
-                    self.deliveries.take()
+                    // Whatever was heard since then, this is committed.
+                    Ok(self.deliveries.take_positions())
                 }
                 Err(error) => {
                     self.note(&error);

@@ -32,16 +32,32 @@ const LARGEST_SPARE: usize = 1 << 20;
 /// What a record takes in librdkafka besides its bytes, with room for two.
 const RECORD: usize = 128;
 
+/// Where records are handed over to: librdkafka, and in tests what may do the same at the worst of times.
+pub(super) trait Sink {
+    /// What whoever hands over has at hand.
+    type Topics: Default;
+
+    /// How many records are not written yet, or were not heard of.
+    fn unwritten(&self) -> usize;
+    /// Takes a record, or refuses it. `known`: which of its topics it is for, as far as that was looked up.
+    fn produce(
+        &self,
+        topics: &mut Self::Topics,
+        known: &mut Option<usize>,
+        record: &OutgoingRecord<'_>,
+    ) -> Result<std::result::Result<(), NativeError>>;
+}
+
 /// Records that wait to be handed over.
-pub(super) struct Outgoing {
-    client: Arc<Client>,
+pub(super) struct Outgoing<S: Sink = Arc<Client>> {
+    sink: S,
     /// The transactional id, if there is one.
     id: Option<String>,
     /// How many bytes may wait, and how many are handed over in one go.
     limit: usize,
     waiting: Mutex<Waiting>,
     /// Whoever holds it hands over, in order. It is held for as long as that takes, the other one never.
-    hands: Mutex<Hands>,
+    hands: Mutex<Hands<S::Topics>>,
 }
 
 #[derive(Default)]
@@ -55,10 +71,8 @@ struct Waiting {
 }
 
 #[derive(Default)]
-struct Hands {
-    topics: Vec<TopicHandle>,
-    /// Where in `topics`.
-    numbers: BTreeMap<Arc<str>, usize>,
+struct Hands<T> {
+    topics: T,
     parcel: Option<InHand>,
 }
 
@@ -79,10 +93,10 @@ pub(super) enum When {
     Now,
 }
 
-impl Outgoing {
-    pub(super) fn new(client: Arc<Client>, id: Option<String>, limit: usize) -> Self {
+impl<S: Sink> Outgoing<S> {
+    pub(super) fn new(sink: S, id: Option<String>, limit: usize) -> Self {
         Self {
-            client,
+            sink,
             id,
             limit,
             waiting: Mutex::default(),
@@ -136,8 +150,9 @@ impl Outgoing {
             };
             let left = self.hand_over_all(&mut hands, &mut tell);
             drop(hands);
-            if left {
-                // Something is on its way. Who hears of it comes here.
+            // Asked only now: whoever hears of something on its way comes here after this, and finds nobody. Who heard of the
+            // last of it before has found us, and has left what is left to us.
+            if left && self.sink.unwritten() > 0 {
                 break;
             }
         }
@@ -145,11 +160,11 @@ impl Outgoing {
 
     fn is_time(&self, when: When) -> bool {
         let nothing = self.waiting().count == 0;
-        !nothing && (when == When::Now || self.client.unwritten() == 0)
+        !nothing && (when == When::Now || self.sink.unwritten() == 0)
     }
 
     /// Hands over until nothing is left, or this was enough for now, or librdkafka is full. Whether something is left.
-    fn hand_over_all(&self, hands: &mut Hands, tell: &mut impl FnMut(ClusterError)) -> bool {
+    fn hand_over_all(&self, hands: &mut Hands<S::Topics>, tell: &mut impl FnMut(ClusterError)) -> bool {
         let mut bytes = 0;
         loop {
             let Some(mut parcel) = hands.parcel.take().or_else(|| self.next_parcel()) else {
@@ -161,15 +176,18 @@ impl Outgoing {
                     return true;
                 }
                 let known = &mut parcel.topics[record.topic_id.index()];
-                match hands.produce(&self.client, known, &record) {
-                    Ok(Err(error)) if error.code == Code::RD_KAFKA_RESP_ERR__QUEUE_FULL => {
-                        // Room for a record that is larger than all of it will never be made.
-                        if self.client.unwritten() > 0 {
-                            hands.parcel = Some(parcel);
-                            return true;
-                        }
-                        tell(too_large(&record));
+                let mut outcome = self.sink.produce(&mut hands.topics, known, &record);
+                if is_full(&outcome) {
+                    if self.sink.unwritten() > 0 {
+                        hands.parcel = Some(parcel);
+                        return true;
                     }
+                    // What was in its way was written just now, or nothing was.
+                    outcome = self.sink.produce(&mut hands.topics, known, &record);
+                }
+                match outcome {
+                    // Room for a record that is larger than all of it will never be made.
+                    _ if is_full(&outcome) => tell(too_large(&record)),
                     Ok(Ok(())) => bytes += size(&record) + RECORD,
                     Ok(Err(error)) => tell(self.refused(&record, &error)),
                     Err(error) => tell(error),
@@ -220,6 +238,11 @@ fn size(record: &OutgoingRecord<'_>) -> usize {
     record.key.map_or(0, <[u8]>::len) + record.value.map_or(0, <[u8]>::len)
 }
 
+/// Whether librdkafka has no room.
+fn is_full(outcome: &Result<std::result::Result<(), NativeError>>) -> bool {
+    matches!(outcome, Ok(Err(error)) if error.code == Code::RD_KAFKA_RESP_ERR__QUEUE_FULL)
+}
+
 #[cold]
 fn too_large(record: &OutgoingRecord<'_>) -> ClusterError {
     ClusterError::new(
@@ -233,24 +256,39 @@ fn too_large(record: &OutgoingRecord<'_>) -> ClusterError {
     )
 }
 
-impl Hands {
-    /// Hands a record over. `known`: where in `topics` its topic is.
+/// The topics that records were handed over for.
+#[derive(Default)]
+pub(super) struct Topics {
+    topics: Vec<TopicHandle>,
+    /// Where in `topics`.
+    numbers: BTreeMap<Arc<str>, usize>,
+}
+
+impl Sink for Arc<Client> {
+    type Topics = Topics;
+
+    fn unwritten(&self) -> usize {
+        Client::unwritten(self)
+    }
+
     fn produce(
-        &mut self,
-        client: &Arc<Client>,
+        &self,
+        topics: &mut Topics,
         known: &mut Option<usize>,
         record: &OutgoingRecord<'_>,
     ) -> Result<std::result::Result<(), NativeError>> {
         let number = match *known {
             Some(number) => number,
-            None => match self.number(client, record.topic)? {
+            None => match topics.number(self, record.topic)? {
                 Ok(number) => *known.insert(number),
                 Err(error) => return Ok(Err(error)),
             },
         };
-        Ok(self.topics[number].produce(record))
+        Ok(topics.topics[number].produce(record))
     }
+}
 
+impl Topics {
     #[cold]
     fn number(
         &mut self,
@@ -265,5 +303,140 @@ impl Hands {
             self.numbers.insert(name.clone(), self.topics.len() - 1);
             self.topics.len() - 1
         }))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::{
+        cell::{Cell, RefCell},
+        rc::Rc,
+    };
+
+    use super::*;
+    use crate::{cluster::ClusterErrorKind, outbox::RawRecord};
+
+    /// librdkafka, as far as it is needed, with room for so many records; and the thread that listens, which always comes when
+    /// it is least welcome.
+    #[derive(Default)]
+    struct Script {
+        room: usize,
+        unwritten: Cell<usize>,
+        written: RefCell<Vec<String>>,
+        /// What happens after the next record that is taken or refused.
+        then: RefCell<Option<Box<dyn FnOnce()>>>,
+    }
+
+    impl Sink for Rc<Script> {
+        type Topics = ();
+
+        fn unwritten(&self) -> usize {
+            self.unwritten.get()
+        }
+
+        fn produce(
+            &self,
+            (): &mut (),
+            _: &mut Option<usize>,
+            record: &OutgoingRecord<'_>,
+        ) -> Result<std::result::Result<(), NativeError>> {
+            let full = self.unwritten.get() >= self.room;
+            if !full {
+                let key = String::from_utf8_lossy(record.key.unwrap_or_default());
+                self.written.borrow_mut().push(key.into_owned());
+                self.unwritten.set(self.unwritten.get() + 1);
+            }
+            if let Some(then) = self.then.take() {
+                then();
+            }
+            Ok(if full {
+                Err(NativeError::of(Code::RD_KAFKA_RESP_ERR__QUEUE_FULL))
+            } else {
+                Ok(())
+            })
+        }
+    }
+
+    impl Script {
+        fn with_room(room: usize) -> Rc<Self> {
+            Rc::new(Self {
+                room,
+                ..Self::default()
+            })
+        }
+
+        /// After the next record, all that is on its way is written, and the listener hears of that.
+        fn hears_of_all(self: &Rc<Self>, outgoing: &Rc<Outgoing<Rc<Self>>>) {
+            let (script, outgoing) = (self.clone(), outgoing.clone());
+            let hear = move || {
+                script.unwritten.set(0);
+                outgoing.hand_over(When::Good, |error| panic!("{error}"));
+            };
+            self.then.replace(Some(Box::new(hear)));
+        }
+    }
+
+    fn add(outgoing: &Outgoing<Rc<Script>>, keys: &[&str]) {
+        let mut outbox = Outbox::default();
+        for key in keys {
+            let record = RawRecord {
+                key: Some(key.as_bytes()),
+                ..RawRecord::default()
+            };
+            outbox.push_raw(&"topic".into(), &record);
+        }
+        outgoing.add(&mut outbox);
+    }
+
+    /// Who hears of the last record on its way, while somebody hands over and is about to stop, finds no time to look at what
+    /// is left.
+    #[test]
+    fn what_is_left_when_the_last_is_written_meanwhile_is_handed_over() {
+        let script = Script::with_room(10);
+        // Enough for now is one record.
+        let outgoing = Rc::new(Outgoing::new(script.clone(), None, 1));
+        add(&outgoing, &["a", "b", "c"]);
+        script.hears_of_all(&outgoing);
+        outgoing.hand_over(When::Good, |error| panic!("{error}"));
+        assert_eq!(*script.written.borrow(), ["a", "b"]);
+        assert_eq!(script.unwritten.get(), 1, "of which the listener will hear");
+    }
+
+    #[test]
+    fn a_record_that_met_a_full_queue_is_taken_when_that_is_empty_a_moment_later() {
+        let script = Script::with_room(1);
+        let outgoing = Rc::new(Outgoing::new(script.clone(), None, 1000));
+        add(&outgoing, &["a"]);
+        outgoing.hand_over(When::Good, |error| panic!("{error}"));
+        add(&outgoing, &["b"]);
+        script.hears_of_all(&outgoing);
+        outgoing.hand_over(When::Now, |error| panic!("{error}"));
+        assert_eq!(*script.written.borrow(), ["a", "b"]);
+        assert!(outgoing.is_empty());
+    }
+
+    #[test]
+    fn what_finds_no_room_in_an_empty_queue_is_too_large() {
+        let outgoing = Outgoing::new(Script::with_room(0), None, 1000);
+        add(&outgoing, &["a"]);
+        let mut told = Vec::new();
+        outgoing.hand_over(When::Now, |error| told.push(error.kind));
+        assert_eq!(told, [ClusterErrorKind::RecordTooLarge]);
+        assert!(outgoing.is_empty());
+    }
+
+    /// Nothing of an aborted transaction is handed over after the abort, though its records were half-way.
+    #[test]
+    fn what_was_forgotten_is_not_handed_over_by_who_comes_later() {
+        let script = Script::with_room(1);
+        let outgoing = Rc::new(Outgoing::new(script.clone(), None, 1000));
+        add(&outgoing, &["a", "b"]);
+        outgoing.hand_over(When::Good, |error| panic!("{error}"));
+        outgoing.forget();
+        script.unwritten.set(0);
+        outgoing.hand_over(When::Good, |error| panic!("{error}"));
+        add(&outgoing, &["c"]);
+        outgoing.hand_over(When::Good, |error| panic!("{error}"));
+        assert_eq!(*script.written.borrow(), ["a", "c"]);
     }
 }
