@@ -120,13 +120,15 @@ impl Membership {
         }
     }
 
-    /// Nothing is owned any more.
-    pub(super) fn remove_all(&self) {
+    /// Nothing is owned any more. Returns what was.
+    pub(super) fn remove_all(&self) -> Numbered {
         let mut state = lock(&self.0);
         state.proof = None;
-        for owned in std::mem::take(&mut state.owned).into_values() {
+        let end = |(place, owned): (TopicPartition, Owned)| {
             owned.end.set();
-        }
+            (place, owned.ownership)
+        };
+        std::mem::take(&mut state.owned).into_iter().map(end).collect()
     }
 
     /// The rebalance is done.

@@ -265,15 +265,18 @@ impl Poller {
         let places = list.entries().into_iter().map(|entry| entry.partition);
         let owned = self.membership.numbers(places);
         if !owned.is_empty() {
-            if self.client().is_assignment_lost() {
-                self.membership.remove(&owned);
+            let lost = self.client().is_assignment_lost() || !self.wait_for_release(&owned);
+            self.membership.remove(&owned);
+            if lost {
                 let _ = self.events.send(Event::Lost(owned));
-            } else {
-                let released = self.wait_for_release(&owned);
-                self.membership.remove(&owned);
-                if !released {
-                    let _ = self.events.send(Event::Lost(owned));
-                }
+            }
+        }
+        if self.client().is_assignment_lost() {
+            // Whatever else there is goes with it, though the event for that is still to come: the proof that is stored next may
+            // be that of a new membership, and brokers would take it for what the old one had.
+            let others = self.membership.remove_all();
+            if !others.is_empty() {
+                let _ = self.events.send(Event::Lost(others));
             }
         }
         self.client()
