@@ -28,5 +28,6 @@ mod records;
 mod restores;
 mod security;
 mod startup;
+mod tails;
 mod topics;
 mod transactions;

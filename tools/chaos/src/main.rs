@@ -33,8 +33,8 @@ use broker::TestBroker;
 use kproc::{Clock, SystemClock};
 use options::Options;
 
-/// The broker under attack. A transaction that was left open ends soon, and producers that are gone are forgotten late.
-static BROKER: TestBroker = TestBroker::new(&["offsets.retention.minutes=1440"]);
+/// The broker under attack, and a controller apart that is left in peace.
+static BROKER: TestBroker = TestBroker::new(&["--apart"]);
 
 const VIOLATED: u8 = 1;
 const FAILED: u8 = 2;

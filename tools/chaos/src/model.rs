@@ -2,6 +2,8 @@
 
 use std::collections::BTreeMap;
 
+use kproc::Offset;
+
 use crate::count::{Counted, Tally};
 
 /// A number that came in, with what its key has come to.
@@ -47,7 +49,10 @@ impl Violations {
         const IN_WORDS: usize = 20;
         self.number += 1;
         if self.first.len() < IN_WORDS {
-            self.first.push(what());
+            let what = what();
+            // At once, too: a run that is broken off has told it.
+            eprintln!("kproc-chaos: VIOLATION: {what}");
+            self.first.push(what);
         }
     }
 }
@@ -77,12 +82,26 @@ impl Model {
         self.inputs += 1;
     }
 
+    /// Whether this number of a key has come in.
+    pub(crate) fn knows(&self, name: &str, counted: Counted) -> bool {
+        let numbers = self.keys.get(name).map_or(&[][..], |key| &key.entries);
+        numbers
+            .binary_search_by_key(&counted.number, |entry| entry.counted.number)
+            .is_ok()
+    }
+
+    /// Whether as many numbers of a key have come in as this counts. (At least once, some are counted twice.)
+    pub(crate) fn has_come_to(&self, name: &str, tally: Tally) -> bool {
+        let numbers = self.keys.get(name).map_or(0, |key| key.entries.len());
+        !self.exactly_once || tally.count <= numbers as u64
+    }
+
     /// Something came out; its number has come in before.
-    pub(crate) fn output(&mut self, name: &str, counted: Counted) {
+    pub(crate) fn output(&mut self, name: &str, counted: Counted, at: Offset) {
         self.outputs += 1;
         let Some(key) = self.keys.get_mut(name) else {
             self.violations
-                .add(|| format!("out came {name}, which never came in: {counted:?}"));
+                .add(|| format!("out came {name}, which never came in: {counted:?}, at {at}"));
             return;
         };
         // A key's numbers rise.
@@ -91,7 +110,7 @@ impl Model {
             .binary_search_by_key(&counted.number, |entry| entry.counted.number);
         let Ok(place) = found else {
             self.violations
-                .add(|| format!("out came a number of {name} that never came in: {counted:?}"));
+                .add(|| format!("out came a number of {name} that never came in: {counted:?}, at {at}"));
             return;
         };
         if std::mem::replace(&mut key.entries[place].seen, true) {
@@ -104,18 +123,20 @@ impl Model {
         if place != due {
             let what = if place < due { "once more" } else { "too early" };
             self.violations.add(|| {
-                format!("{name}: its number {place} came out {what}, number {due} was next: {counted:?}")
+                format!(
+                    "{name}: its number {place} came out {what}, number {due} was next: {counted:?}, at {at}"
+                )
             });
         } else if counted != key.entries[place].counted {
             let wanted = key.entries[place].counted;
             self.violations
-                .add(|| format!("{name}: out came {counted:?} instead of {wanted:?}"));
+                .add(|| format!("{name}: out came {counted:?} instead of {wanted:?}, at {at}"));
         }
         key.out = due.max(place + 1);
     }
 
     /// The changelog has a value; what it counts has come in before.
-    pub(crate) fn logged(&mut self, name: &str, tally: Tally) {
+    pub(crate) fn logged(&mut self, name: &str, tally: Tally, at: Offset) {
         let exactly_once = self.exactly_once;
         let key = self.keys.entry(name.to_owned()).or_default();
         let before = std::mem::replace(&mut key.logged, tally.count);
@@ -128,10 +149,10 @@ impl Model {
             .and_then(|last| key.entries.get(last as usize));
         if wanted.is_none_or(|wanted| wanted.counted.tally != tally) {
             self.violations
-                .add(|| format!("{name}: the changelog has {tally:?} instead of {wanted:?}"));
+                .add(|| format!("{name}: the changelog has {tally:?} instead of {wanted:?}, at {at}"));
         } else if tally.count <= before {
             self.violations
-                .add(|| format!("{name}: the changelog goes from {before} back to {tally:?}"));
+                .add(|| format!("{name}: the changelog goes from {before} back to {tally:?}, at {at}"));
         }
     }
 
@@ -194,7 +215,7 @@ mod tests {
     fn told(exactly_once: bool, outputs: &[Counted]) -> (u64, u64, u64) {
         let mut model = fed(exactly_once);
         for counted in outputs {
-            model.output("a", *counted);
+            model.output("a", *counted, Offset::ZERO);
         }
         (model.violations.number, model.duplicated, model.missing())
     }
@@ -219,12 +240,12 @@ mod tests {
         let [a, b, c] = right();
         let mut model = fed(true);
         for tally in [a.tally, c.tally] {
-            model.logged("a", tally);
+            model.logged("a", tally, Offset::ZERO);
         }
         assert_eq!((model.violations.number, model.unlogged()), (0, 0));
-        model.logged("a", b.tally);
+        model.logged("a", b.tally, Offset::ZERO);
         assert_eq!((model.violations.number, model.unlogged()), (1, 1));
-        model.logged("a", Tally { count: 3, chain: 0 });
+        model.logged("a", Tally { count: 3, chain: 0 }, Offset::ZERO);
         assert_eq!(model.violations.number, 2);
     }
 }

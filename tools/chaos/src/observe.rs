@@ -1,7 +1,7 @@
 //! An observer of committed records: reads inputs, outputs and the changelog while everything goes on, and hands them to
 //! the model.
 
-use std::{sync::Arc, time::Duration};
+use std::{collections::VecDeque, sync::Arc, time::Duration};
 
 use kproc::{
     Codec, Offset, Partition, TopicPartition,
@@ -17,8 +17,6 @@ use crate::{
 
 /// How many records are read at once.
 const PIECE: usize = 5000;
-/// How often a broker that is away is asked for what others have made something of.
-const TRIES: usize = 300;
 /// How long a read waits for what it knows to be there.
 const WAIT: Duration = Duration::from_secs(1);
 
@@ -33,14 +31,16 @@ pub(crate) struct Observer {
     pub(crate) history: Vec<Vec<(Offset, String, Tally)>>,
     /// What was seen of each partition of the outputs.
     pub(crate) digests: Vec<Digest>,
-    /// How often a partition ended before a place that was read already.
-    pub(crate) ended_early: u64,
 }
 
 /// A partition, and how far it was read.
 struct Log {
     place: TopicPartition,
     next: Offset,
+    /// What was read and not yet judged.
+    read: VecDeque<Seen>,
+    /// How often it ended before a place that was read already.
+    ended_early: u64,
 }
 
 /// Tells two sequences of records apart.
@@ -75,6 +75,8 @@ impl Observer {
             let log = |number| Log {
                 place: TopicPartition::new(topic.clone(), Partition::new(number)),
                 next: Offset::ZERO,
+                read: VecDeque::new(),
+                ended_early: 0,
             };
             (0..partitions).map(log).collect()
         };
@@ -86,101 +88,112 @@ impl Observer {
             model: Model::new(options.exactly_once),
             history: vec![Vec::new(); partitions as usize],
             digests: vec![Digest::default(); partitions as usize],
-            ended_early: 0,
         })
     }
 
     /// Reads whatever is there. May fail while the broker is away, and is then called again.
     pub(crate) async fn look(&mut self) -> Result<()> {
         for number in 0..self.outputs.len() {
-            let outputs = self.read(|observer| &mut observer.outputs[number]).await?;
-            let changes = self.read(|observer| &mut observer.changelogs[number]).await;
-            // What these were made of is there, and must be known before they are judged.
-            let mut inputs = self.read(|observer| &mut observer.inputs[number]).await;
-            // What was read is never read again, and must count whatever fails.
-            let mut failed = None;
-            for _ in 0..TRIES {
-                let Err(error) = &inputs else { break };
-                failed = Some(error.clone());
-                tokio::time::sleep(WAIT).await;
-                inputs = self.read(|observer| &mut observer.inputs[number]).await;
-            }
-            let changes = changes.unwrap_or_else(|error| {
-                failed = Some(error);
-                Vec::new()
-            });
-            for seen in inputs? {
-                match u64::decode(&seen.value) {
-                    Ok(number) => self.model.input(&seen.key, number),
-                    Err(error) => self
-                        .model
-                        .violations
-                        .add(|| format!("the input has {}: {error}", seen.key)),
-                }
-            }
-            for seen in outputs {
-                self.digests[number].add(seen.offset, seen.key.as_bytes(), &seen.value);
-                if let Some(counted) = self.decoded::<Counted>(&seen) {
-                    self.model.output(&seen.key, counted);
-                }
-            }
-            for seen in changes {
-                if let Some(tally) = self.decoded::<Tally>(&seen) {
-                    self.model.logged(&seen.key, tally);
-                    self.history[number].push((seen.offset, seen.key, tally));
-                }
-            }
-            if let Some(error) = failed {
-                return Err(error);
-            }
+            let outputs = read(&mut *self.reader, &mut self.outputs[number]).await;
+            let changes = read(&mut *self.reader, &mut self.changelogs[number]).await;
+            let inputs = read(&mut *self.reader, &mut self.inputs[number]).await;
+            // What was read counts, whatever has failed.
+            self.judge(number);
+            outputs.and(changes).and(inputs)?;
         }
         Ok(())
     }
 
-    fn decoded<T: DeserializeOwned>(&mut self, seen: &Seen) -> Option<T> {
-        let decoded = serde_json::from_slice(&seen.value);
-        let wrong = |error: &serde_json::Error| format!("{} at {}: {error}", seen.key, seen.offset);
-        decoded
-            .inspect_err(|error| self.model.violations.add(|| wrong(error)))
-            .ok()
+    /// Holds what was read of a partition against what has come in. What was made of something that was not read yet
+    /// waits.
+    fn judge(&mut self, number: usize) {
+        let model = &mut self.model;
+        for seen in self.inputs[number].read.drain(..) {
+            match u64::decode(&seen.value) {
+                Ok(number) => model.input(&seen.key, number),
+                Err(error) => model
+                    .violations
+                    .add(|| format!("the input has {}: {error}", seen.key)),
+            }
+        }
+        while let Some(seen) = self.outputs[number].read.pop_front() {
+            if let Some(counted) = decoded::<Counted>(&seen, model) {
+                if !model.knows(&seen.key, counted) {
+                    self.outputs[number].read.push_front(seen);
+                    break;
+                }
+                model.output(&seen.key, counted, seen.offset);
+            }
+            self.digests[number].add(seen.offset, seen.key.as_bytes(), &seen.value);
+        }
+        while let Some(seen) = self.changelogs[number].read.pop_front() {
+            let Some(tally) = decoded::<Tally>(&seen, model) else {
+                continue;
+            };
+            if !model.has_come_to(&seen.key, tally) {
+                self.changelogs[number].read.push_front(seen);
+                break;
+            }
+            model.logged(&seen.key, tally, seen.offset);
+            self.history[number].push((seen.offset, seen.key, tally));
+        }
     }
 
-    /// Reads a partition on, to its present end.
-    async fn read(&mut self, log: impl Fn(&mut Self) -> &mut Log) -> Result<Vec<Seen>> {
-        let Log { place, mut next } = {
-            let log = log(self);
-            Log {
-                place: log.place.clone(),
-                next: log.next,
+    /// Everything was read: what still waits was made of nothing.
+    pub(crate) fn end(&mut self) {
+        for log in self.outputs.iter_mut().chain(&mut self.changelogs) {
+            for seen in log.read.drain(..) {
+                let what = || {
+                    format!(
+                        "{} at {} has {} for {}, which never came in, or behind that",
+                        log.place,
+                        seen.offset,
+                        String::from_utf8_lossy(&seen.value),
+                        seen.key
+                    )
+                };
+                self.model.violations.add(what);
             }
-        };
-        let ends = self.reader.watermarks(place.clone()).await?;
-        self.ended_early += u64::from(ends.stable < next);
-        let mut all = Vec::new();
-        while next < ends.stable {
-            let mut read = match self.reader.read(place.clone(), next, PIECE, WAIT).await {
-                Ok(read) => read,
-                // Later; what was read so far counts.
-                Err(_) if !all.is_empty() => break,
-                Err(error) => return Err(error),
-            };
-            while let Some(record) = read.batch.record(0, place.partition) {
-                let key = record.key.unwrap_or_default();
-                all.push(Seen {
-                    offset: record.offset,
-                    key: String::from_utf8_lossy(key).into_owned(),
-                    value: record.value.unwrap_or_default().to_vec(),
-                });
-                read.batch.advance();
-            }
-            next = read.next;
-            log(self).next = next;
         }
-        Ok(all)
+    }
+
+    /// How often a partition ended before a place that was read already.
+    pub(crate) fn ended_early(&self) -> u64 {
+        let logs = self.inputs.iter().chain(&self.outputs).chain(&self.changelogs);
+        logs.map(|log| log.ended_early).sum()
     }
 
     /// The ends of the inputs, all of which were read.
     pub(crate) fn input_ends(&self) -> impl Iterator<Item = (&TopicPartition, Offset)> {
         self.inputs.iter().map(|log| (&log.place, log.next))
     }
+}
+
+fn decoded<T: DeserializeOwned>(seen: &Seen, model: &mut Model) -> Option<T> {
+    let decoded = serde_json::from_slice(&seen.value);
+    let wrong = |error: &serde_json::Error| format!("{} at {}: {error}", seen.key, seen.offset);
+    decoded
+        .inspect_err(|error| model.violations.add(|| wrong(error)))
+        .ok()
+}
+
+/// Reads a partition on, to its present end.
+async fn read(reader: &mut dyn Reader, log: &mut Log) -> Result<()> {
+    let place = log.place.clone();
+    let ends = reader.watermarks(place.clone()).await?;
+    log.ended_early += u64::from(ends.stable < log.next);
+    while log.next < ends.stable {
+        let mut read = reader.read(place.clone(), log.next, PIECE, WAIT).await?;
+        while let Some(record) = read.batch.record(0, place.partition) {
+            let key = record.key.unwrap_or_default();
+            log.read.push_back(Seen {
+                offset: record.offset,
+                key: String::from_utf8_lossy(key).into_owned(),
+                value: record.value.unwrap_or_default().to_vec(),
+            });
+            read.batch.advance();
+        }
+        log.next = read.next;
+    }
+    Ok(())
 }

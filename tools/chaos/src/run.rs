@@ -101,6 +101,7 @@ impl Run<'_> {
             .ok_or_else(|| "it is not our broker".to_owned());
         let transactions = transactions.and_then(transactions::count);
         let deeds = storm.deeds.into_inner();
+        let ended_early = self.observer.ended_early();
         let model = &mut self.observer.model;
         for stuck in &deeds.stuck {
             model.violations.add(|| stuck.clone());
@@ -119,7 +120,7 @@ impl Run<'_> {
             lost: model.missing(),
             duplicated: model.duplicated,
             longest_wait: self.longest_wait,
-            ended_early: self.observer.ended_early,
+            ended_early,
             compared,
             restored,
             told: restores::read(&self.processes),
@@ -146,7 +147,7 @@ impl Run<'_> {
             let (mut outputs, mut since, mut told) = (0, storm.clock.now(), storm.clock.now());
             while !fed.get() {
                 // A broker that is away is looked at again.
-                let _ = observer.look().await;
+                let looked = observer.look().await;
                 let now = storm.clock.now();
                 if observer.model.outputs > outputs {
                     *longest = (*longest).max(now.saturating_sub(since));
@@ -155,6 +156,9 @@ impl Run<'_> {
                 if now > told + TELL {
                     told = now;
                     tell(now.saturating_sub(storm.begun), observer, &storm.deeds.borrow());
+                    if let Err(error) = looked {
+                        eprintln!("         the observer waits: {error}");
+                    }
                 }
                 storm.pause(LOOK).await;
             }
@@ -165,7 +169,7 @@ impl Run<'_> {
 
     /// No more harm and no more records: all that came in comes out, and all processes stop in good order.
     async fn settle(&mut self, storm: &Storm<'_>) -> Result<(), Failure> {
-        let mut seen = (0, 0);
+        let mut seen = (0, false);
         let mut since = self.clock.now();
         loop {
             let lives = self.processes.iter_mut().map(|process| storm.live(process, LOOK));
@@ -180,8 +184,9 @@ impl Run<'_> {
             if looked.is_ok() && done && members >= self.options.processes {
                 break;
             }
-            if (model.outputs, members) != seen {
-                seen = (model.outputs, members);
+            // Members that come and go are no progress.
+            if (model.outputs, done) != seen {
+                seen = (model.outputs, done);
                 since = self.clock.now();
             }
             if self.clock.now() > since + self.options.patience {
@@ -209,6 +214,7 @@ impl Run<'_> {
     /// Compares everything with what came in.
     async fn compare(&mut self) -> Result<verify::Compared, Failure> {
         self.observer.look().await?;
+        self.observer.end();
         let model = &mut self.observer.model;
         let unlogged = model.unlogged();
         if unlogged > 0 {
