@@ -9,7 +9,7 @@
 //! ```
 //! use std::sync::Arc;
 //! use kproc_store::{
-//!     CommitPoint, Condition, Environment, EnvironmentOptions, Marks, Offset, Store, Table, Timestamp,
+//!     CommitPoint, Condition, DiskStep, Environment, EnvironmentOptions, Marks, Offset, Store, Table, Timestamp,
 //! };
 //!
 //! # let directory = tempfile::tempdir()?;
@@ -56,7 +56,8 @@ mod vocabulary;
 
 pub use buffer::Buffer;
 pub use environment::{
-    CommitPoint, Condition, Environment, EnvironmentOptions, InputPosition, Inspector, Opened, StoreInfo,
+    CommitPoint, Condition, DiskStep, Environment, EnvironmentOptions, Host, InputPosition, Inspector,
+    Opened, StoreInfo,
 };
 pub use error::{OpenError, StoreError};
 pub use lock::FileLock;

@@ -7,6 +7,8 @@ use std::{
     path::{Path, PathBuf},
 };
 
+use super::{DiskStep, EnvironmentOptions};
+
 /// LMDB's data file.
 pub(crate) const DATA: &str = "data.mdb";
 /// LMDB's lock file.
@@ -20,13 +22,22 @@ pub(super) fn device(directory: &Path) -> io::Result<u64> {
 }
 
 /// Writes a file whole or not at all. If `durable`, it is on the disk when this returns.
-pub(super) fn write(directory: &Path, name: &str, bytes: &[u8], durable: bool) -> io::Result<()> {
+pub(super) fn write(
+    directory: &Path,
+    name: &str,
+    bytes: &[u8],
+    durable: bool,
+    options: &EnvironmentOptions,
+) -> io::Result<()> {
     let new = directory.join(format!("{name}.new"));
+    options.allow(DiskStep::WriteSidecar)?;
     let mut file = File::create(&new)?;
     file.write_all(bytes)?;
     if durable {
+        options.allow(DiskStep::SyncSidecar)?;
         file.sync_all()?;
     }
+    options.allow(DiskStep::PlaceSidecar)?;
     fs::rename(&new, directory.join(name))?;
     if durable {
         File::open(directory)?.sync_all()?;

@@ -9,6 +9,7 @@ use std::{
 use heed::{CommitOrAbort, Env, EnvFlags, EnvOpenOptions, MdbError, RoTxn, WithoutTls, types::Bytes};
 
 use super::{
+    EnvironmentOptions,
     base::StoreDatabase,
     directory::{self, DATA},
     file::{self, Look},
@@ -87,7 +88,8 @@ impl Inspector {
                 kind,
             });
         }
-        let now = Sidecar::dirty(directory, false).map_err(fault("asking for the device"))?;
+        let now = Sidecar::dirty(directory, &EnvironmentOptions::default())
+            .map_err(fault("asking for the device"))?;
         let doubt = match Sidecar::read(directory).map_err(fault("reading its sidecar"))? {
             Found::Newer(found) => {
                 return Err(OpenError::NewerFormat {

@@ -8,6 +8,7 @@ mod checksum;
 mod descriptors;
 mod directory;
 mod file;
+mod host;
 mod inspector;
 mod lock;
 mod meta;
@@ -27,6 +28,7 @@ use std::{
 };
 
 pub(crate) use base::{Base, BaseRange};
+pub use host::{DiskStep, Host};
 pub use inspector::{Inspector, StoreInfo};
 pub use options::{CommitPoint, Condition, EnvironmentOptions, InputPosition, Opened};
 pub(crate) use start::damage;
@@ -86,7 +88,7 @@ impl Inner {
         if sidecar.damage.is_none() {
             tracing::error!(path = %self.directory.display(), what, "the local state is damaged");
             sidecar.damage = Some(what);
-            if let Err(error) = sidecar.write(&self.directory, true) {
+            if let Err(error) = sidecar.write(&self.directory, true, &self.options) {
                 tracing::error!(path = %self.directory.display(), %error, "and this cannot be noted there");
             }
         }
@@ -98,7 +100,7 @@ impl Inner {
         if sidecar.deaths > 0 {
             sidecar.deaths = 0;
             // For the next process, not for the next boot, which has no use for it.
-            if let Err(error) = sidecar.write(&self.directory, false) {
+            if let Err(error) = sidecar.write(&self.directory, false, &self.options) {
                 tracing::warn!(path = %self.directory.display(), %error, "writing its sidecar");
             }
         }
@@ -361,7 +363,8 @@ impl Environment {
             drop((lmdb, directory_lock));
             return Ok(());
         }
-        let synced = lmdb.env.force_sync();
+        let synced = options.allow(DiskStep::Sync).map_err(heed::Error::Io);
+        let synced = synced.and_then(|()| lmdb.env.force_sync());
         // The last handle: this closes it.
         drop(lmdb);
         let mut sidecar = sidecar.into_inner().unwrap_or_else(PoisonError::into_inner);
@@ -370,7 +373,7 @@ impl Environment {
             // The kernel may have dropped what it could not write: what is read again may be older.
             Err(error) => sidecar.damage = Some(format!("the disk did not take what was written: {error}")),
         }
-        let noted = sidecar.write(&directory, true);
+        let noted = sidecar.write(&directory, true, &options);
         synced.map_err(|error| StoreError::lmdb(&directory, "syncing", &error))?;
         noted.map_err(|error| StoreError::io(&directory, format!("its sidecar: {error}")))?;
         drop(directory_lock);

@@ -8,7 +8,7 @@ use std::{
 };
 
 use super::{
-    Condition, Environment, EnvironmentOptions, Inner, Opened,
+    Condition, DiskStep, Environment, EnvironmentOptions, Inner, Opened,
     directory::{self, DATA},
     file::{self, Look},
     lock::DirectoryLock,
@@ -38,7 +38,9 @@ pub(super) fn open(
 ) -> Result<Opened, OpenError> {
     let io = |what: &'static str| move |error: io::Error| OpenError::io(directory, what, &error);
     check_names(directory, stores)?;
-    fs::create_dir_all(directory).map_err(io("making the directory"))?;
+    let made = options.allow(DiskStep::MakeDirectory);
+    made.and_then(|()| fs::create_dir_all(directory))
+        .map_err(io("making the directory"))?;
     if let Some(kind) = directory::network_kind(directory).map_err(io("asking for the file system"))? {
         return Err(OpenError::NetworkFileSystem {
             path: directory.to_owned(),
@@ -47,7 +49,7 @@ pub(super) fn open(
     }
     let lock = DirectoryLock::take(directory)?;
     super::descriptors::reserve();
-    let sidecar = Sidecar::dirty(directory, options.sync).map_err(io("asking for the device"))?;
+    let sidecar = Sidecar::dirty(directory, options).map_err(io("asking for the device"))?;
     let opening = Opening {
         directory,
         stores,
@@ -108,11 +110,16 @@ impl Opening<'_> {
         let io = |what: &'static str| move |error: io::Error| OpenError::io(directory, what, &error);
         let set_aside = match &reason {
             Some(Reason { keep: true, .. }) => {
-                Some(directory::set_data_aside(directory).map_err(io("setting the damaged file aside"))?)
+                let allowed = self.options.allow(DiskStep::SetAside);
+                let set_aside = allowed.and_then(|()| directory::set_data_aside(directory));
+                Some(set_aside.map_err(io("setting the damaged file aside"))?)
             }
             _ => None,
         };
-        directory::remove_data(directory).map_err(io("removing the old files"))?;
+        let allowed = self.options.allow(DiskStep::Remove);
+        allowed
+            .and_then(|()| directory::remove_data(directory))
+            .map_err(io("removing the old files"))?;
         self.write(&self.sidecar, !self.options.temporary || reason.is_some())?;
         let lmdb = start(directory, self.stores, self.options, None).map_err(|failure| match failure {
             Failure::Error(error) => error,
@@ -157,7 +164,7 @@ impl Opening<'_> {
     }
 
     fn write(&self, sidecar: &Sidecar, durable: bool) -> Result<(), OpenError> {
-        let written = sidecar.write(self.directory, durable);
+        let written = sidecar.write(self.directory, durable, self.options);
         written.map_err(|error| OpenError::io(self.directory, "writing its sidecar", &error))
     }
 }

@@ -1,8 +1,8 @@
 //! The words of [`Environment`](super::Environment): how it is kept, how it was found, what it corresponds to.
 
-use std::{path::PathBuf, time::Duration};
+use std::{path::PathBuf, sync::Arc, time::Duration};
 
-use super::Environment;
+use super::{Environment, Host};
 use crate::{Offset, Timestamp};
 
 /// How an environment is kept.
@@ -25,6 +25,9 @@ pub struct EnvironmentOptions {
     pub max_value_bytes: usize,
     /// Older than this, a changelog may have dropped tombstones that the state has not seen: rebuild.
     pub tombstone_retention: Duration,
+    /// The machine it is on, if that is a test's.
+    #[doc(hidden)]
+    pub host: Option<Arc<dyn Host>>,
 }
 
 impl Default for EnvironmentOptions {
@@ -39,6 +42,7 @@ impl Default for EnvironmentOptions {
             checksum: false,
             max_value_bytes: (1 << 20) - (1 << 10),
             tombstone_retention: Duration::from_secs(24 * 3600),
+            host: None,
         }
     }
 }

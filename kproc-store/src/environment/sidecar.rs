@@ -9,7 +9,7 @@ use std::{fs, io, path::Path};
 
 use serde::{Deserialize, Serialize};
 
-use super::directory;
+use super::{EnvironmentOptions, directory};
 
 /// The newest format of the state directory that this version reads, and the one it writes.
 pub(crate) const FORMAT: u32 = 1;
@@ -46,13 +46,13 @@ pub(crate) enum Found {
 
 impl Sidecar {
     /// The sidecar of an environment that is about to be written to, here and now.
-    pub(crate) fn dirty(directory: &Path, sync: bool) -> io::Result<Self> {
+    pub(crate) fn dirty(directory: &Path, options: &EnvironmentOptions) -> io::Result<Self> {
         let device = directory::device(directory)?;
         Ok(Self {
             format: FORMAT,
-            boot: boot_id(),
+            boot: options.boot(),
             device,
-            sync,
+            sync: options.sync,
             clean: false,
             deaths: 0,
             damage: None,
@@ -81,9 +81,14 @@ impl Sidecar {
 
     /// Writes it. If `durable`, it is on the disk when this returns; else a restart of the machine may take it
     /// away, or back.
-    pub(crate) fn write(&self, directory: &Path, durable: bool) -> io::Result<()> {
+    pub(crate) fn write(
+        &self,
+        directory: &Path,
+        durable: bool,
+        options: &EnvironmentOptions,
+    ) -> io::Result<()> {
         let text = serde_json::to_vec(self).map_err(io::Error::other)?;
-        directory::write(directory, FILE, &text, durable)
+        directory::write(directory, FILE, &text, durable, options)
     }
 
     pub(crate) fn remove(directory: &Path) -> io::Result<()> {
@@ -115,12 +120,6 @@ impl Sidecar {
         };
         Some(format!("the state was not closed in good order, and {happened}"))
     }
-}
-
-/// Differs after each start of the machine. Containers on one machine share it, as they share the page cache.
-fn boot_id() -> Option<String> {
-    let id = fs::read_to_string("/proc/sys/kernel/random/boot_id").ok()?;
-    Some(id.trim().to_owned())
 }
 
 #[cfg(test)]
@@ -175,7 +174,9 @@ mod tests {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path();
         assert_eq!(Sidecar::read(path).unwrap(), Found::Missing);
-        sidecar().write(path, true).unwrap();
+        sidecar()
+            .write(path, true, &EnvironmentOptions::default())
+            .unwrap();
         assert_eq!(Sidecar::read(path).unwrap(), Found::Sidecar(sidecar()));
         fs::write(path.join(FILE), r#"{"format":9,"anything":"else"}"#).unwrap();
         assert_eq!(Sidecar::read(path).unwrap(), Found::Newer(9));

@@ -8,7 +8,7 @@ use heed::{
 };
 
 use super::{
-    EnvironmentOptions, StoreDatabase,
+    DiskStep, EnvironmentOptions, StoreDatabase,
     directory::DATA,
     meta::{self, Meta, Types},
     sidecar::FORMAT,
@@ -87,7 +87,9 @@ pub(super) fn start(
         }
         None => options.checksum,
     };
-    let (meta, databases) = make_databases(&env, stores, checksum).map_err(fault)?;
+    let allowed = options.allow(DiskStep::MakeStores).map_err(heed::Error::Io);
+    let made = allowed.and_then(|()| make_databases(&env, stores, checksum));
+    let (meta, databases) = made.map_err(fault)?;
     let stores = stores
         .iter()
         .zip(databases)
@@ -119,9 +121,11 @@ fn open_lmdb(
         // to it that a file that a machine died over is not opened again.
         unsafe { lmdb.flags(EnvFlags::NO_SYNC) };
     }
+    let allowed = options.allow(DiskStep::OpenData).map_err(heed::Error::Io);
     // SAFETY: the file is ours alone to write (the directory's lock is held), on a local file system, was checked
     // to be as long as its header says, and is changed only through LMDB for as long as it is mapped.
-    unsafe { lmdb.open(directory) }.map_err(|error| match damage(&error) {
+    let opened = allowed.and_then(|()| unsafe { lmdb.open(directory) });
+    opened.map_err(|error| match damage(&error) {
         Some(what) => Failure::Bad(Reason::damaged(what)),
         None => Failure::Error(OpenError::lmdb(directory, &error)),
     })

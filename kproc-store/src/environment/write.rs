@@ -4,7 +4,7 @@ use std::sync::atomic::Ordering::SeqCst;
 
 use heed::MdbError;
 
-use super::{Inner, directory};
+use super::{DiskStep, Inner, directory};
 use crate::{CommitPoint, Offset, StoreError, Timestamp};
 
 /// One entry to write. `None`: to be deleted.
@@ -110,6 +110,8 @@ impl Inner {
                 self.lmdb.meta.put_fresh(&mut txn, at)?;
             }
         }
+        // The pages are written now: what goes wrong with them aborts the transaction.
+        self.options.allow(DiskStep::Commit).map_err(heed::Error::Io)?;
         txn.commit()
     }
 
@@ -135,9 +137,11 @@ impl Inner {
         }
         let size = super::start::whole_pages(size.saturating_mul(2).min(limit));
         tracing::info!(path = %self.directory.display(), size, "the memory map is full, growing it");
+        let allowed = self.options.allow(DiskStep::Grow).map_err(heed::Error::Io);
         // SAFETY: no transaction of this process is open on the environment. Readers are counted and there are
         // none; new ones begin, as all writing is done, with the gate locked, which our caller holds.
-        unsafe { self.lmdb.env.resize(size) }
+        allowed
+            .and_then(|()| unsafe { self.lmdb.env.resize(size) })
             .map_err(|error| StoreError::lmdb(&self.directory, "growing", &error))
     }
 

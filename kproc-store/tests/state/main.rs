@@ -3,6 +3,7 @@
 mod child;
 mod common;
 mod damage;
+mod disk_faults;
 mod disk_full;
 mod growth;
 mod kill;

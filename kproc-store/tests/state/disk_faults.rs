@@ -1,0 +1,186 @@
+//! The disk refuses one step, any of them: the error says where, and what is found afterwards is whole.
+
+use std::{
+    collections::BTreeSet,
+    fs, io,
+    path::Path,
+    sync::{
+        Arc, Mutex,
+        atomic::{AtomicU64, Ordering::Relaxed},
+    },
+};
+
+use kproc_store::{
+    Condition, DiskStep, Environment, EnvironmentOptions, Host, Marks, Offset, Store, StoreError, Table,
+};
+
+use crate::common::{NOW, fast_directory, point, small};
+
+/// A machine whose disk refuses the step with this number, and those that come after it while it is `ill`.
+#[derive(Debug, Default)]
+struct Machine {
+    boot: Mutex<String>,
+    asked: AtomicU64,
+    refuses: AtomicU64,
+    error: i32,
+    reached: Mutex<BTreeSet<DiskStep>>,
+}
+
+impl Host for Machine {
+    fn boot(&self) -> Option<String> {
+        Some(self.boot.lock().unwrap().clone())
+    }
+
+    fn allow(&self, step: DiskStep) -> io::Result<()> {
+        self.reached.lock().unwrap().insert(step);
+        if self.asked.fetch_add(1, Relaxed) + 1 == self.refuses.load(Relaxed) {
+            return Err(io::Error::from_raw_os_error(self.error));
+        }
+        Ok(())
+    }
+}
+
+const ENOSPC: i32 = 28;
+const EIO: i32 = 5;
+
+/// The state after so many commits: each writes over all keys, and makes the map grow.
+fn value(commit: u64) -> Vec<u8> {
+    vec![commit as u8; 4000]
+}
+
+const KEYS: u64 = 300;
+
+/// What went wrong, in words; `None`: nothing did.
+fn live(directory: &Path, machine: &Arc<Machine>, commits: std::ops::Range<u64>) -> Option<String> {
+    let options = EnvironmentOptions {
+        host: Some(machine.clone()),
+        ..small()
+    };
+    let mut table = Table::<u64, Vec<u8>>::default();
+    let spec = table.spec("things".into());
+    let opened = match Environment::open(directory, &[spec], &options, NOW) {
+        Ok(opened) => opened,
+        Err(error) => return Some(error.to_string()),
+    };
+    let environment = opened.environment;
+    let marks = Arc::new(Marks::default());
+    table.attach(environment.buffer(0, &marks).unwrap());
+    let mut trouble = None;
+    for commit in commits {
+        for key in 0..KEYS {
+            table.put(&key, &value(commit)).unwrap();
+        }
+        let buffer = table.buffer().unwrap();
+        if let Err(error) = environment.commit(&mut [(0, buffer)], &point(commit)) {
+            assert!(
+                machine.error == EIO
+                    || matches!(error, StoreError::DiskFull { .. })
+                    || error.to_string().contains("growing"),
+                "{error}"
+            );
+            trouble.get_or_insert(error.to_string());
+            // It can be repeated.
+            environment
+                .commit(&mut [(0, table.buffer().unwrap())], &point(commit))
+                .unwrap();
+        }
+    }
+    table.detach();
+    if let Err(error) = environment.close() {
+        trouble.get_or_insert(error.to_string());
+    }
+    trouble
+}
+
+/// What is found on a disk that is well again: after which commit, and whether it is all of that.
+fn found(directory: &Path, machine: &Arc<Machine>) -> (Condition, Option<u64>) {
+    let options = EnvironmentOptions {
+        host: Some(machine.clone()),
+        ..small()
+    };
+    let mut table = Table::<u64, Vec<u8>>::default();
+    let spec = table.spec("things".into());
+    let opened = Environment::open(directory, &[spec], &options, NOW).unwrap();
+    let position = opened.environment.position(0).unwrap().map(Offset::get);
+    table.attach(opened.environment.buffer(0, &Arc::new(Marks::default())).unwrap());
+    let entries = table.iter().map(Result::unwrap);
+    let all: Vec<(u64, Vec<u8>)> = entries.map(|(key, value)| (key, value.to_vec())).collect();
+    match position {
+        None => assert!(all.is_empty(), "state without a position"),
+        Some(commit) => {
+            assert_eq!(all.len() as u64, KEYS);
+            assert!(
+                all.iter().all(|(_, found)| *found == value(commit)),
+                "not that of commit {commit}"
+            );
+        }
+    }
+    table.detach();
+    opened.environment.close().unwrap();
+    (opened.condition, position)
+}
+
+/// Something to be found at the beginning.
+type Past = (&'static str, fn(&Path, &Arc<Machine>));
+
+const PASTS: &[Past] = &[
+    ("nothing", |_, _| {}),
+    ("a state", |directory, machine| {
+        assert_eq!(live(directory, machine, 1..2), None);
+    }),
+    ("a damaged state", |directory, machine| {
+        assert_eq!(live(directory, machine, 1..2), None);
+        fs::write(directory.join("data.mdb"), "nonsense").unwrap();
+    }),
+    ("a state of before the power failed", |directory, machine| {
+        assert_eq!(live(directory, machine, 1..2), None);
+        let sidecar = directory.join("state.json");
+        let dirty = fs::read_to_string(&sidecar)
+            .unwrap()
+            .replace("\"clean\":true", "\"clean\":false");
+        fs::write(sidecar, dirty).unwrap();
+        *machine.boot.lock().unwrap() = "another".into();
+    }),
+];
+
+#[test]
+fn d19_whatever_the_disk_refuses_is_told_and_nothing_is_half_done() {
+    let mut reached = BTreeSet::new();
+    for (past, prepare) in PASTS {
+        for error in [ENOSPC, EIO] {
+            for refused in 1.. {
+                let directory = fast_directory();
+                let directory = directory.path().join("state");
+                let machine = Arc::new(Machine {
+                    error,
+                    ..Machine::default()
+                });
+                prepare(&directory, &machine);
+                let what = format!("{past}, error {error}, step {refused}");
+                machine.asked.store(0, Relaxed);
+                machine.refuses.store(refused, Relaxed);
+                let told = live(&directory, &machine, 2..4);
+                let steps = machine.asked.load(Relaxed);
+                machine.refuses.store(0, Relaxed);
+                if let Some(told) = &told {
+                    let path = directory.display().to_string();
+                    assert!(told.contains(&path), "{what}: {told}");
+                }
+                let (condition, position) = found(&directory, &machine);
+                match (&condition, position) {
+                    (Condition::Intact, Some(1..=3)) | (Condition::New | Condition::Rebuild { .. }, None) => {
+                    }
+                    // It was begun anew, and nothing was written.
+                    (Condition::Intact, None) if told.is_some() => {}
+                    found => panic!("{what}: {told:?}, then {found:?}"),
+                }
+                reached.append(&mut machine.reached.lock().unwrap());
+                if refused > steps {
+                    assert_eq!((told, position), (None, Some(3)), "{what}");
+                    break;
+                }
+            }
+        }
+    }
+    assert_eq!(reached, BTreeSet::from(DiskStep::ALL));
+}
