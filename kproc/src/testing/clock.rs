@@ -19,6 +19,16 @@ use crate::{
     runtime::Seed,
 };
 
+/// By how much, while messages are slow.
+const SLOWER: u32 = 200;
+
+/// A part of the cluster that moves from broker to broker.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) enum Coordinator {
+    Group,
+    Transactions,
+}
+
 /// What happens when a timer is due.
 pub(super) enum Due {
     Wake(Waker),
@@ -33,6 +43,10 @@ pub(super) struct Shared {
     pub(super) random: u64,
     /// The longest that a [`Clock::point`] or a message takes as a rule; zero: nothing takes time.
     pub(super) longest_point: Duration,
+    /// Until then, what takes time takes much longer.
+    pub(super) slow_until: Duration,
+    /// The coordinators that are away, and until when.
+    pub(super) away: BTreeMap<Coordinator, Duration>,
     /// What goes wrong by chance, if anything does.
     mishaps: Option<Mishaps>,
     sequence: u64,
@@ -87,6 +101,8 @@ impl SimClock {
             epoch: Timestamp::from_millis(1_700_000_000_000),
             random: mix(seed.wrapping_add(GOLDEN)),
             longest_point: Duration::from_millis(2),
+            slow_until: Duration::ZERO,
+            away: BTreeMap::new(),
             mishaps: None,
             sequence: 0,
             timers: BTreeMap::new(),
@@ -123,7 +139,49 @@ impl SimClock {
         }
         let delay = 1 + shared.random() % longest;
         let slow = shared.random().is_multiple_of(16);
-        Some(Duration::from_nanos(if slow { delay * 16 } else { delay }))
+        let mut delay = Duration::from_nanos(if slow { delay * 16 } else { delay });
+        if shared.now < shared.slow_until && shared.random().is_multiple_of(4) {
+            delay *= SLOWER;
+        }
+        Some(delay)
+    }
+
+    /// Lets one message in four take very long, for a while: seconds where others take milliseconds.
+    #[cfg(test)]
+    pub(crate) fn slow_down(&self, time: Duration) {
+        let mut shared = self.lock();
+        shared.slow_until = shared.slow_until.max(shared.now + time);
+    }
+
+    /// A coordinator is away for a while.
+    #[cfg(test)]
+    pub(crate) fn send_away(&self, coordinator: Coordinator, time: Duration) {
+        let mut shared = self.lock();
+        let until = shared.now + time;
+        shared.away.insert(coordinator, until);
+    }
+
+    /// Nothing is slow, and nobody away.
+    #[cfg(test)]
+    pub(crate) fn calm_down(&self) {
+        let mut shared = self.lock();
+        shared.slow_until = Duration::ZERO;
+        shared.away.clear();
+    }
+
+    pub(super) fn is_away(&self, coordinator: Coordinator) -> bool {
+        let shared = self.lock();
+        shared
+            .away
+            .get(&coordinator)
+            .is_some_and(|until| shared.now < *until)
+    }
+
+    /// The wall clock jumps. Monotonic time goes on.
+    #[cfg(test)]
+    pub(crate) fn jump_wall(&self, millis: i64) {
+        let mut shared = self.lock();
+        shared.epoch = Timestamp::from_millis(shared.epoch.as_millis() + millis);
     }
 
     /// A number below `end`, if chance has a part in this simulation.

@@ -3,7 +3,10 @@
 
 use std::time::Duration;
 
-use super::{clock::SimClock, exec::Crew};
+use super::{
+    clock::{Coordinator, SimClock},
+    exec::Crew,
+};
 use crate::{
     clock::Clock,
     cluster::{
@@ -44,6 +47,15 @@ fn faults_of(verb: Verb) -> &'static [Fault] {
     }
 }
 
+/// Who carries a request out, if that is a coordinator.
+fn coordinator_of(verb: Verb) -> Option<Coordinator> {
+    match verb {
+        Verb::Committed | Verb::Commit => Some(Coordinator::Group),
+        Verb::InitTransactions | Verb::SendOffsets | Verb::EndTransaction => Some(Coordinator::Transactions),
+        _ => None,
+    }
+}
+
 impl Driver for SimClock {
     fn run_at(&self, due: Duration, job: Job) {
         self.schedule(due, job);
@@ -72,6 +84,14 @@ impl Driver for SimClock {
     }
 
     fn fault(&self, verb: Verb) -> Option<Fault> {
+        if coordinator_of(verb).is_some_and(|coordinator| self.is_away(coordinator)) {
+            // It is refused, or nobody hears of it, or the one that went has still carried it out.
+            return Some(match self.random() % 4 {
+                0 => Fault::LoseRequest,
+                1 => Fault::LoseAnswer,
+                _ => Fault::Refuse(ClusterErrorKind::Retriable),
+            });
+        }
         self.mishap(&verb, faults_of(verb))
     }
 }

@@ -26,6 +26,19 @@ pub(super) fn clean(log: &mut Log, config: &TopicConfig, wall: Timestamp) -> Vec
     gone
 }
 
+/// A way to clean a log.
+pub(super) type Cleaning = fn(&mut Log, &TopicConfig, Timestamp) -> Vec<Entry>;
+
+/// Cleans a log without regard to its retention.
+#[cfg(test)]
+pub(super) fn compact_only(log: &mut Log, config: &TopicConfig, wall: Timestamp) -> Vec<Entry> {
+    let mut gone = Vec::new();
+    if config.compact {
+        compact(log, config, wall, &mut gone);
+    }
+    gone
+}
+
 /// Deletes the oldest entries, one by one, as long as they are too old or the rest is large enough.
 fn expire(log: &mut Log, config: &TopicConfig, wall: Timestamp, gone: &mut Vec<Entry>) {
     let stable = log.stable();

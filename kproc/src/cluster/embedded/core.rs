@@ -149,12 +149,12 @@ impl Core {
     }
 
     /// Cleans all logs by their topics' settings.
-    pub(super) fn clean(&mut self, wall: Timestamp) {
+    pub(super) fn clean(&mut self, wall: Timestamp, how: compaction::Cleaning) {
         let mut gone = Vec::new();
         self.version += 1;
         for (_, topic) in self.topics.iter_mut() {
             for log in &mut topic.partitions {
-                gone.extend(compaction::clean(log, &topic.config, wall));
+                gone.extend(how(log, &topic.config, wall));
             }
         }
         self.drop_later(gone);
@@ -164,7 +164,7 @@ impl Core {
     pub(super) fn clean_every(&mut self, now: Duration, interval: Duration) {
         self.run_at(now.saturating_add(interval), move |shared| {
             shared.with(|core| {
-                core.clean(shared.driver.wall());
+                core.clean(shared.driver.wall(), compaction::clean);
                 core.clean_every(shared.driver.now(), interval);
             });
         });

@@ -231,6 +231,22 @@ impl Core {
         self.wake_readers(wakers);
     }
 
+    /// An instance's members lose all they have, and are heard of a moment later.
+    pub(super) fn evict_instance(&mut self, driver: &dyn Driver, instance: u64) {
+        let now = driver.now();
+        for (group, id) in self.members_of(instance) {
+            let present = |member: &&mut MemberState| member.presence == Presence::Here;
+            if let Some(member) = self.member_mut(&group, id).filter(present) {
+                member.presence = Presence::Silent(now);
+                self.session_ends(driver, &group, id, now);
+            }
+        }
+        let due = now + driver.latency().unwrap_or_default();
+        self.run_at(due, move |shared| {
+            shared.with(|core| core.instance_is_back(&*shared.driver, instance));
+        });
+    }
+
     fn members_of(&self, instance: u64) -> Vec<(String, MemberId)> {
         let members = self
             .groups

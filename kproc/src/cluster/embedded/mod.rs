@@ -153,7 +153,16 @@ impl EmbeddedCluster {
     /// Cleans all logs now: compacts those of topics with `cleanup.policy` `compact`, and deletes what is beyond the
     /// retention of the others.
     pub fn clean(&self) {
-        self.shared.with(|core| core.clean(self.shared.driver.wall()));
+        self.shared
+            .with(|core| core.clean(self.shared.driver.wall(), compaction::clean));
+    }
+
+    /// Compacts logs, and deletes nothing for its age.
+    #[cfg(test)]
+    pub(crate) fn compact(&self) {
+        let wall = self.shared.driver.wall();
+        self.shared
+            .with(|core| core.clean(wall, compaction::compact_only));
     }
 
     /// Denies an operation to all instances, as a cluster with access control does.
@@ -219,6 +228,13 @@ impl EmbeddedConnection {
             self.shared
                 .with(|core| core.instance_falls_silent(&*self.shared.driver, self.instance));
         }
+    }
+
+    /// The group forgets the instance, as a coordinator does that has lost its memory of it: with its next heartbeat it
+    /// hears that it has lost everything, and joins anew. Until then its commits are refused.
+    pub fn evict(&self) {
+        self.shared
+            .with(|core| core.evict_instance(&*self.shared.driver, self.instance));
     }
 
     /// The process goes on. Members whose sessions have run out hear that with their next heartbeat, and join anew.

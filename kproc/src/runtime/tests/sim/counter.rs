@@ -166,7 +166,7 @@ impl Judge for Model {
                 Mode::ExactlyOnce if due % FORGET_AT == 0 => kept.is_none(),
                 Mode::ExactlyOnce => kept.as_deref().map(parse) == Some((count_at(due - 1), due - 1)),
                 Mode::AtLeastOnce => {
-                    end.had_zombies || kept.as_deref().map(parse).is_some_and(|(count, _)| count >= *due)
+                    end.had_late_records || kept.as_deref().map(parse).is_some_and(|(count, _)| count >= *due)
                 }
             };
             if !is_right {

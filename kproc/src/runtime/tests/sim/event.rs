@@ -8,8 +8,12 @@
 
 use std::{fmt, time::Duration};
 
-use super::{chance::Chance, site::Site};
-use crate::Clock;
+use super::{
+    chance::Chance,
+    machine::{DiskTrouble, Harm},
+    site::Site,
+};
+use crate::{Clock, testing::clock::Coordinator};
 
 /// See the module.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -19,8 +23,33 @@ pub(super) enum Kind {
     Crash,
     /// The network is cut, for longer than a session or not, and back; who was cut off believes what it believed.
     Cut(Duration),
+    /// The process stands still, as after SIGSTOP, for longer than its session or its transactions' time-out, or not; then
+    /// it goes on, believing what it believed.
+    Freeze(Duration),
+    /// The group forgets its member.
+    Evict,
+    /// The machine loses its power: the process dies, and what was not synced is lost.
+    PowerLoss,
+    /// The machine of an instance that is down is started again.
+    Reboot,
+    /// The disk does not take all that is written.
+    Disk(DiskTrouble, Duration),
     /// The state directory of an instance that is down is gone.
     LoseState,
+    /// It comes to harm.
+    Harm(Harm),
+    /// It changes places with that of the other slot.
+    SwapState,
+    /// It is copied, or an older copy takes its place.
+    Backup,
+    /// The wall clock of all jumps by so many minutes.
+    WallClock(i64),
+    /// Some messages take very long.
+    Slow(Duration),
+    /// A coordinator moves to another broker, which takes so long.
+    Away(Coordinator, Duration),
+    /// Changelogs are compacted.
+    Compact,
 }
 
 /// Whether an instance is there for it.
@@ -55,24 +84,115 @@ pub(super) const KINDS: &[Draw] = &[
         weight: 2,
         make: |_| Kind::LoseState,
     },
+    Draw {
+        when: When::Up,
+        weight: 2,
+        make: |chance| Kind::Freeze(chance.time(Duration::from_secs(3))),
+    },
+    Draw {
+        when: When::Up,
+        weight: 1,
+        make: |_| Kind::Evict,
+    },
+    Draw {
+        when: When::Up,
+        weight: 1,
+        make: |_| Kind::PowerLoss,
+    },
+    Draw {
+        when: When::Down,
+        weight: 1,
+        make: |_| Kind::Reboot,
+    },
+    Draw {
+        when: When::Up,
+        weight: 1,
+        make: |chance| {
+            let trouble = chance.pick(&[DiskTrouble::Full, DiskTrouble::Broken]);
+            Kind::Disk(trouble, chance.time(Duration::from_millis(500)))
+        },
+    },
+    Draw {
+        when: When::Down,
+        weight: 2,
+        make: |chance| Kind::Harm(chance.pick(&Harm::ALL)),
+    },
+    Draw {
+        when: When::Down,
+        weight: 1,
+        make: |_| Kind::SwapState,
+    },
+    Draw {
+        when: When::Down,
+        weight: 2,
+        make: |_| Kind::Backup,
+    },
+    Draw {
+        when: When::Up,
+        weight: 1,
+        make: wall_clock,
+    },
+    Draw {
+        when: When::Down,
+        weight: 1,
+        make: wall_clock,
+    },
+    Draw {
+        when: When::Up,
+        weight: 1,
+        make: |chance| Kind::Slow(chance.time(Duration::from_secs(1))),
+    },
+    Draw {
+        when: When::Up,
+        weight: 1,
+        make: |chance| {
+            let coordinator = chance.pick(&[Coordinator::Group, Coordinator::Transactions]);
+            Kind::Away(coordinator, chance.time(Duration::from_secs(2)))
+        },
+    },
+    Draw {
+        when: When::Up,
+        weight: 1,
+        make: |_| Kind::Compact,
+    },
+    Draw {
+        when: When::Down,
+        weight: 1,
+        make: |_| Kind::Compact,
+    },
 ];
+
+/// By hours, forward or back.
+fn wall_clock(chance: &mut Chance) -> Kind {
+    const LONGEST: u64 = 30 * 60;
+    Kind::WallClock(chance.below(2 * LONGEST) as i64 - LONGEST as i64)
+}
 
 impl Kind {
     /// Whether nothing of it is ever done twice.
     pub(super) fn is_clean(self) -> bool {
-        matches!(self, Self::Start | Self::Stop)
+        matches!(
+            self,
+            Self::Start | Self::Stop | Self::WallClock(_) | Self::Compact | Self::SwapState | Self::Backup
+        )
     }
 
     /// Whether an instance may go on afterwards with partitions that others have.
     pub(super) fn makes_zombies(self) -> bool {
-        matches!(self, Self::Cut(_))
+        matches!(self, Self::Cut(_) | Self::Freeze(_) | Self::Evict | Self::Slow(_))
+    }
+
+    /// Whether records may be on their way for longer than it takes others to get the partition. At least once, nothing
+    /// can be done about that.
+    pub(super) fn delays_records(self) -> bool {
+        matches!(self, Self::Slow(_))
     }
 
     /// Whether the instance is up after it.
     pub(super) fn leaves_up(self) -> Option<bool> {
         match self {
             Self::Start => Some(true),
-            Self::Stop | Self::Crash => Some(false),
+            Self::Stop | Self::Crash | Self::PowerLoss => Some(false),
             _ => None,
         }
     }
@@ -86,6 +206,18 @@ impl fmt::Display for Kind {
             Self::Crash => f.write_str("crash"),
             Self::Cut(time) => write!(f, "cut off for {time:?}"),
             Self::LoseState => f.write_str("lose state"),
+            Self::Freeze(time) => write!(f, "stand still for {time:?}"),
+            Self::Evict => f.write_str("forgotten by the group"),
+            Self::PowerLoss => f.write_str("power loss"),
+            Self::Reboot => f.write_str("reboot"),
+            Self::Disk(trouble, time) => write!(f, "disk {trouble:?} for {time:?}"),
+            Self::Harm(harm) => write!(f, "{harm:?}"),
+            Self::SwapState => f.write_str("swap state"),
+            Self::Backup => f.write_str("copy state, or put the copy back"),
+            Self::WallClock(minutes) => write!(f, "the wall clock jumps by {minutes} min"),
+            Self::Slow(time) => write!(f, "slow messages for {time:?}"),
+            Self::Away(coordinator, time) => write!(f, "coordinator {coordinator:?} away for {time:?}"),
+            Self::Compact => f.write_str("compaction"),
         }
     }
 }
@@ -95,23 +227,57 @@ pub(super) fn happen(kind: Kind, slot: usize, site: &mut Site) -> bool {
     if kind == Kind::Start {
         return site.start(slot);
     }
-    if kind == Kind::LoseState {
-        // It may have died before it had one.
-        return site.is_down(slot) && std::fs::remove_dir_all(site.directory(slot)).is_ok();
+    let clock = site.clock();
+    match kind {
+        Kind::WallClock(minutes) => clock.jump_wall(minutes * 60_000),
+        Kind::Slow(time) => clock.slow_down(time),
+        Kind::Away(coordinator, time) => clock.send_away(coordinator, time),
+        Kind::Compact => site.world.cluster.compact(),
+        Kind::LoseState | Kind::Reboot | Kind::Harm(_) | Kind::SwapState | Kind::Backup => {
+            return happen_to_state(kind, slot, site);
+        }
+        _ => return happen_to_instance(kind, slot, site),
     }
+    true
+}
+
+/// To the state directory, while nobody has it open.
+fn happen_to_state(kind: Kind, slot: usize, site: &mut Site) -> bool {
+    // A process may have died before it had one.
+    site.is_down(slot)
+        && match kind {
+            Kind::Reboot => {
+                site.machine(slot).restart(&site.directory(slot));
+                true
+            }
+            Kind::Harm(harm) => site.machine(slot).harm(harm, &site.directory(slot)),
+            Kind::SwapState => site.swap_state(),
+            Kind::Backup => site.backup(slot),
+            _ => std::fs::remove_dir_all(site.directory(slot)).is_ok(),
+        }
+}
+
+fn happen_to_instance(kind: Kind, slot: usize, site: &mut Site) -> bool {
     let Some(instance) = site.instance(slot) else {
         return false;
     };
     match kind {
         Kind::Stop => instance.running.shutdown(Duration::from_secs(20)),
         Kind::Crash => site.crash(slot),
+        Kind::PowerLoss => {
+            site.crash(slot);
+            site.machine(slot).restart(&site.directory(slot));
+        }
+        Kind::Freeze(time) => site.freeze(slot, time),
+        Kind::Evict => instance.connection.evict(),
+        Kind::Disk(trouble, time) => site.machine(slot).has_trouble(trouble, time),
         Kind::Cut(time) => {
             let connection = instance.connection.clone();
             connection.sever();
             let clock = site.clock();
             clock.schedule(clock.now() + time, move || connection.mend());
         }
-        Kind::Start | Kind::LoseState => {}
+        _ => return false,
     }
     true
 }

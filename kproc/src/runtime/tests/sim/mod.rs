@@ -12,6 +12,7 @@ mod counter;
 mod ending;
 mod event;
 mod loads;
+mod machine;
 mod observer;
 mod plan;
 mod run;

@@ -16,6 +16,8 @@ pub(super) struct Observer {
     next: BTreeMap<TopicPartition, Offset>,
     /// What was seen there.
     logs: BTreeMap<TopicPartition, Vec<Row>>,
+    /// Whether changelogs were compacted.
+    pub(super) compacted: bool,
     /// What the group had committed.
     offsets: BTreeMap<TopicPartition, Offset>,
 }
@@ -35,6 +37,7 @@ impl Observer {
             version: 0,
             next: BTreeMap::new(),
             logs: BTreeMap::new(),
+            compacted: false,
             offsets: BTreeMap::new(),
         }
     }
@@ -108,6 +111,13 @@ impl Observer {
             }
         }
         table
+    }
+
+    /// Whether a record is missing from a state because compaction has taken it away before a restore came to it: it has
+    /// seen the gap, and not yet the record that comes after.
+    pub(super) fn is_compacted_away(&self, changelog: &TopicPartition, until: Offset, key: &[u8]) -> bool {
+        let mut log = self.logs.get(changelog).into_iter().flatten();
+        self.compacted && log.any(|row| row.offset >= until && row.key.as_deref() == Some(key))
     }
 
     /// What all changelogs come to.

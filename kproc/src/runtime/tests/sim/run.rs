@@ -8,7 +8,7 @@ use std::{
 
 use super::{
     ending,
-    event::happen,
+    event::{Kind, happen},
     observer::Observer,
     plan::Plan,
     site::{SLOTS, Site},
@@ -65,6 +65,7 @@ pub(super) fn run_on(executor: Executor, trial: &Trial) -> Course {
         observer: Observer::new(),
         clean: true,
         zombies: false,
+        late: false,
         lines: 0,
         events: Vec::new(),
         mishaps: Vec::new(),
@@ -98,6 +99,8 @@ struct Run {
     clean: bool,
     /// Instances may have gone on with partitions that others have.
     zombies: bool,
+    /// Records may have come late.
+    late: bool,
     /// Lines of the diary that were judged.
     lines: usize,
     events: Vec<(Duration, u64, String)>,
@@ -120,6 +123,8 @@ impl Run {
             if happen(event.kind, event.slot, &mut self.site) {
                 self.clean &= event.kind.is_clean();
                 self.zombies |= event.kind.makes_zombies();
+                self.observer.compacted |= event.kind == Kind::Compact;
+                self.late |= event.kind.delays_records();
                 let now = self.site.clock().now();
                 self.events.push((now, event.number, event.to_string()));
             }
@@ -136,6 +141,7 @@ impl Run {
         self.site.stop_all();
         self.until("all have stopped", Site::all_down)?;
         self.end_mishaps();
+        self.site.calm_down();
         for slot in 0..SLOTS.len() {
             self.site.start(slot);
         }
@@ -154,9 +160,10 @@ impl Run {
         while self.step()? {}
         self.observer.look_again(&self.site.world.cluster)?;
         ending::all_is_committed(&self.observer, &plan.input)?;
-        if trial.mode == Mode::ExactlyOnce || !self.zombies {
+        if trial.mode == Mode::ExactlyOnce || !self.late {
             for slot in 0..SLOTS.len() {
-                ending::state_is_right(&self.site.directory(slot), &self.observer)?;
+                let directory = self.site.directory(slot);
+                ending::state_is_right(&directory, &self.observer, self.site.machine(slot))?;
             }
         }
         if self.clean {
@@ -164,7 +171,7 @@ impl Run {
         }
         self.judge.end(&End {
             tables: &self.observer.tables(),
-            had_zombies: self.zombies,
+            had_late_records: self.late,
         })
     }
 
@@ -189,6 +196,7 @@ impl Run {
 
     /// One step, and a judgement. False: nothing can happen any more.
     fn step(&mut self) -> Result<bool, String> {
+        self.site.thaw();
         let moves = self.site.world.executor.step();
         self.observer.look(&self.site.world.cluster, &mut *self.judge)?;
         for line in self.site.diary.since(self.lines) {

@@ -1,15 +1,16 @@
 //! Where a trial takes place: a cluster, and slots in which instances come and go, each with a state directory.
 
-use std::{path::PathBuf, time::Duration};
+use std::{path::PathBuf, sync::Arc, time::Duration};
 
 use super::{
     super::kit::{APP, Instance, World},
+    machine::{self, Machine},
     plan::Plan,
     trial::Trial,
     workload::{Diary, Line, Mode, Stand},
 };
 use crate::{
-    Policy, Retry, TopicPartition,
+    Clock, Policy, Retry, TopicPartition,
     runtime::{RunError, RunState, Settings, Transactions},
     testing::{clock::SimClock, exec::Executor},
 };
@@ -26,6 +27,7 @@ pub(super) struct Site {
     panics: bool,
     pub(super) diary: Diary,
     slots: [Slot; SLOTS.len()],
+    machines: [Arc<Machine>; SLOTS.len()],
     started: u64,
 }
 
@@ -35,11 +37,16 @@ struct Slot {
     instance: Option<Instance>,
     /// It is to be started again as soon as it is down.
     again: bool,
+    /// It stands still until then.
+    frozen: Option<Duration>,
 }
 
 impl Site {
     pub(super) fn new(executor: Executor, trial: &Trial, plan: &Plan) -> Self {
+        let clock = executor.clock().clone();
+        let harmed = Arc::<std::sync::atomic::AtomicBool>::default();
         Self {
+            machines: SLOTS.map(|name| Arc::new(Machine::new(name, clock.clone(), harmed.clone()))),
             world: World::new(executor, trial.workload.topics()),
             trial: trial.clone(),
             commit_interval: plan.commit_interval,
@@ -101,6 +108,7 @@ impl Site {
 
     fn settings(&self, slot: usize) -> Settings {
         let mut settings = self.world.settings(SLOTS[slot]);
+        settings.store.host = Some(self.machines[slot].clone());
         settings.sabotage = self.trial.planted;
         settings.commit_interval = self.commit_interval;
         settings.restore_batch = self.restore_batch;
@@ -125,6 +133,71 @@ impl Site {
             self.world.crash(&instance);
         }
         self.slots[slot].again = false;
+        self.slots[slot].frozen = None;
+    }
+
+    /// The process stands still for a while.
+    pub(super) fn freeze(&mut self, slot: usize, time: Duration) {
+        let until = self.clock().now() + time;
+        let one = &mut self.slots[slot];
+        if let Some(instance) = &one.instance {
+            self.world.freeze(instance);
+            one.frozen = one.frozen.max(Some(until));
+            // So that time goes on if nobody else is there.
+            self.clock().schedule(until, || {});
+        }
+    }
+
+    /// Those go on whose time it is.
+    pub(super) fn thaw(&mut self) {
+        let now = self.clock().now();
+        for slot in &mut self.slots {
+            if slot.frozen.take_if(|until| *until <= now).is_some()
+                && let Some(instance) = &slot.instance
+            {
+                self.world.thaw(instance);
+            }
+        }
+    }
+
+    /// What goes on for a while ends.
+    pub(super) fn calm_down(&self) {
+        self.clock().calm_down();
+        self.machines.iter().for_each(|machine| machine.is_well());
+    }
+
+    pub(super) fn machine(&self, slot: usize) -> &Machine {
+        &self.machines[slot]
+    }
+
+    /// The state directories change places. Whether nobody has them open.
+    pub(super) fn swap_state(&self) -> bool {
+        let root = self.world.directory.path();
+        let [a, b] = SLOTS.map(|name| root.join(name));
+        let aside = root.join("aside");
+        let moved = self.all_down() && std::fs::rename(&a, &aside).is_ok();
+        if moved {
+            // The other one may have none.
+            let _ = std::fs::rename(&b, &a);
+            std::fs::rename(aside, b).unwrap();
+        }
+        moved
+    }
+
+    /// Copies a state directory, or puts the copy back, if there is one.
+    pub(super) fn backup(&self, slot: usize) -> bool {
+        let (directory, copy) = (
+            self.directory(slot),
+            self.world
+                .directory
+                .path()
+                .join(format!("copy of {}", SLOTS[slot])),
+        );
+        if machine::copy(&copy, &directory) {
+            std::fs::remove_dir_all(copy).unwrap();
+            return true;
+        }
+        machine::copy(&directory, &copy)
     }
 
     /// Asks all that are up to stop.

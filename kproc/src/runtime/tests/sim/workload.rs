@@ -103,9 +103,9 @@ pub(super) type Rows = BTreeMap<Vec<u8>, Vec<u8>>;
 pub(super) struct End<'e> {
     /// What each changelog comes to. (Local state is the same: that has been judged already.)
     pub(super) tables: &'e BTreeMap<TopicPartition, Rows>,
-    /// Instances may have gone on for a while after they had lost their partitions. At least once, they may then have
-    /// written old values over newer ones.
-    pub(super) had_zombies: bool,
+    /// Records may have been on their way for so long that others had the partition meanwhile. At least once, they may then
+    /// have been written over newer ones.
+    pub(super) had_late_records: bool,
 }
 
 /// Where the processors of one instance stand.

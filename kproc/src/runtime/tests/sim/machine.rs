@@ -1,0 +1,213 @@
+//! The machine of a slot: which boot of it this is, whether its disk takes what is written, and what can happen to the
+//! files on it while nobody uses them.
+
+use std::{
+    fs, io,
+    path::{Path, PathBuf},
+    sync::{
+        Arc, Mutex,
+        atomic::{AtomicBool, AtomicU64, Ordering::Relaxed},
+    },
+    time::Duration,
+};
+
+use kproc_store::{DiskStep, Host, Inspector};
+
+use crate::{Clock, testing::clock::SimClock};
+
+/// What a disk says when it does not take something.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum DiskTrouble {
+    Full,
+    Broken,
+}
+
+impl DiskTrouble {
+    fn error(self) -> io::Error {
+        io::Error::from_raw_os_error(match self {
+            Self::Full => 28,
+            Self::Broken => 5,
+        })
+    }
+}
+
+/// See the module.
+pub(super) struct Machine {
+    clock: SimClock,
+    name: &'static str,
+    boot: AtomicU64,
+    /// Whether files were harmed, on any machine: those that are damaged are no news then.
+    harmed: Arc<AtomicBool>,
+    trouble: Mutex<Option<(DiskTrouble, Duration)>>,
+}
+
+impl std::fmt::Debug for Machine {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Machine")
+            .field("boot", &self.boot)
+            .finish_non_exhaustive()
+    }
+}
+
+impl Host for Machine {
+    fn boot(&self) -> Option<String> {
+        Some(format!("boot {} of {}", self.boot.load(Relaxed), self.name))
+    }
+
+    fn allow(&self, _: DiskStep) -> io::Result<()> {
+        let trouble = *self.trouble.lock().unwrap();
+        match trouble {
+            // Not always: what comes after the first refusal is to be reached, too.
+            Some((trouble, until)) if self.clock.now() < until && self.clock.random() & 1 == 0 => {
+                Err(trouble.error())
+            }
+            _ => Ok(()),
+        }
+    }
+}
+
+impl Machine {
+    pub(super) fn new(name: &'static str, clock: SimClock, harmed: Arc<AtomicBool>) -> Self {
+        Self {
+            clock,
+            name,
+            boot: AtomicU64::new(1),
+            harmed,
+            trouble: Mutex::default(),
+        }
+    }
+
+    /// Files come to harm. Whether there were any.
+    pub(super) fn harm(&self, harm: Harm, directory: &Path) -> bool {
+        self.harmed.store(true, Relaxed);
+        harm.befall(directory)
+    }
+
+    /// From now on, and for a while, half of what is written is refused.
+    pub(super) fn has_trouble(&self, trouble: DiskTrouble, time: Duration) {
+        *self.trouble.lock().unwrap() = Some((trouble, self.clock.now() + time));
+    }
+
+    /// It takes everything again.
+    pub(super) fn is_well(&self) {
+        *self.trouble.lock().unwrap() = None;
+    }
+
+    /// Whether an environment would be opened as it is.
+    pub(super) fn trusts(&self, environment: &Path) -> bool {
+        let sidecar = fs::read_to_string(environment.join("state.json")).unwrap_or_default();
+        let boot = self.boot().is_some_and(|boot| sidecar.contains(&boot));
+        (sidecar.contains("\"clean\":true") || boot)
+            && sidecar.contains("\"damage\":null")
+            && !(self.harmed.load(Relaxed) && is_damaged(environment))
+    }
+
+    /// It is started again, and what was not synced is lost: where a file was not closed in good order, half of it.
+    pub(super) fn restart(&self, directory: &Path) {
+        self.harmed.store(true, Relaxed);
+        self.boot.fetch_add(1, Relaxed);
+        for environment in environments(directory) {
+            let sidecar = fs::read_to_string(environment.join("state.json")).unwrap_or_default();
+            if !sidecar.contains("\"clean\":true") {
+                let _ = overwrite(&environment.join("data.mdb"));
+            }
+        }
+    }
+}
+
+/// Whether a file cannot even be looked into.
+fn is_damaged(environment: &Path) -> bool {
+    Inspector::open(environment).is_err()
+}
+
+/// Rubbish in every other page of a file, from the third on: the headers look good.
+fn overwrite(file: &Path) -> io::Result<()> {
+    const PAGE: usize = 4096;
+    let mut bytes = fs::read(file)?;
+    for page in bytes.chunks_mut(PAGE).skip(2).step_by(2) {
+        page.fill(0x5a);
+    }
+    fs::write(file, bytes)
+}
+
+/// The directories of the environments in a state directory.
+pub(super) fn environments(directory: &Path) -> Vec<PathBuf> {
+    let mut found = Vec::new();
+    let mut rest = vec![directory.to_owned()];
+    while let Some(directory) = rest.pop() {
+        for entry in fs::read_dir(&directory).into_iter().flatten().flatten() {
+            let path = entry.path();
+            if path.is_dir() {
+                rest.push(path);
+            } else if path.ends_with("data.mdb") {
+                found.push(directory.clone());
+            }
+        }
+    }
+    found.sort();
+    found
+}
+
+/// How files come to harm.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Harm {
+    DataCutShort,
+    DataGone,
+    SidecarGone,
+    SidecarCutShort,
+}
+
+impl Harm {
+    pub(super) const ALL: [Self; 4] = [
+        Self::DataCutShort,
+        Self::DataGone,
+        Self::SidecarGone,
+        Self::SidecarCutShort,
+    ];
+
+    /// Does it to every environment. Whether there was one.
+    fn befall(self, directory: &Path) -> bool {
+        let environments = environments(directory);
+        for environment in &environments {
+            let (data, sidecar) = (environment.join("data.mdb"), environment.join("state.json"));
+            // What is not there cannot be harmed.
+            let _ = match self {
+                Self::DataCutShort => cut_short(&data, 3),
+                Self::DataGone => fs::remove_file(data),
+                Self::SidecarGone => fs::remove_file(sidecar),
+                Self::SidecarCutShort => cut_short(&sidecar, 2),
+            };
+        }
+        !environments.is_empty()
+    }
+}
+
+/// Leaves one part in so many.
+fn cut_short(file: &Path, parts: u64) -> io::Result<()> {
+    let file = fs::OpenOptions::new().write(true).open(file)?;
+    file.set_len(file.metadata()?.len() / parts)
+}
+
+/// Puts a copy of a directory into the place of another. Whether there was one.
+pub(super) fn copy(from: &Path, to: &Path) -> bool {
+    if !from.exists() {
+        return false;
+    }
+    let _ = fs::remove_dir_all(to);
+    copy_all(from, to).unwrap();
+    true
+}
+
+fn copy_all(from: &Path, to: &Path) -> io::Result<()> {
+    fs::create_dir_all(to)?;
+    for entry in fs::read_dir(from)? {
+        let entry = entry?;
+        let to = to.join(entry.file_name());
+        if entry.file_type()?.is_dir() {
+            copy_all(&entry.path(), &to)?;
+        } else {
+            fs::copy(entry.path(), to)?;
+        }
+    }
+    Ok(())
+}
