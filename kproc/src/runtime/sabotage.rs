@@ -42,6 +42,9 @@ pub(crate) enum Sabotage {
     PositionWithoutState,
     /// At least once: a process that has stood still writes before it asks whether its partitions are still its own.
     Unconfirmed,
+    /// Offsets are committed with fresh proof of membership, whether or not their partitions are still ours. (Planted in
+    /// the connection.)
+    FreshMetadata,
 }
 
 /// All of them.

@@ -23,6 +23,17 @@ use crate::{
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct MemberId(pub(super) u64);
 
+/// Counts what a member was given and what was taken from it. What comes with a commit proves that the member is not an
+/// older one.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct Epoch(u64);
+
+impl Epoch {
+    pub(super) fn advance(&mut self) {
+        self.0 += 1;
+    }
+}
+
 /// Partitions under their ownership numbers.
 pub(super) type Owned = Vec<(TopicPartition, Ownership)>;
 
@@ -42,6 +53,7 @@ pub(super) struct MemberState {
     pub(super) mailbox: Arc<Mailbox>,
     pub(super) link: Link,
     pub(super) presence: Presence,
+    pub(super) epoch: Epoch,
     /// Lost while nothing was heard of it: it is told once it is heard again.
     pub(super) untold: Vec<(TopicPartition, Owner)>,
 }
@@ -115,6 +127,9 @@ impl GroupState {
             .is_some_and(|owner| owner.ownership == ownership);
         if present && let Some(owner) = self.owners.remove(place) {
             owner.over.store(true, Ordering::SeqCst);
+            if let Some(member) = self.members.get_mut(&owner.member) {
+                member.epoch.advance();
+            }
         }
         present
     }
@@ -125,26 +140,61 @@ impl GroupState {
             .into_iter()
             .partition(|(_, owner)| owner.member == member);
         self.owners = others;
+        if let Some(member) = self.members.get_mut(&member) {
+            member.epoch.advance();
+        }
         BTreeMap::into_iter(own).collect()
     }
 }
 
 impl Core {
-    /// Refuses offsets that the member may not commit.
-    pub(super) fn check_commit(&self, group: &str, member: MemberId, offsets: &[OffsetCommit]) -> Result<()> {
+    /// What a member proves with that it may commit these offsets, if it has their partitions as far as it knows. This is
+    /// the member's own look, before a request leaves: without it, brokers would take too much.
+    pub(super) fn proof(
+        &self,
+        group: &str,
+        id: MemberId,
+        offsets: &[OffsetCommit],
+        gated: bool,
+    ) -> Result<Epoch> {
         let state = self.groups.get(group);
-        let lost = offsets.iter().find(|offset| {
-            !state.is_some_and(|state| state.owns(member, &offset.partition, offset.ownership))
+        let member = state.and_then(|state| state.members.get(&id));
+        let has = |offset: &OffsetCommit| {
+            let lost_unheard = member.into_iter().flat_map(|member| &member.untold);
+            state.is_some_and(|state| state.owns(id, &offset.partition, offset.ownership))
+                || lost_unheard
+                    .into_iter()
+                    .any(|(place, owner)| *place == offset.partition && owner.ownership == offset.ownership)
+        };
+        match offsets.iter().find(|offset| gated && !has(offset)) {
+            Some(lost) => Err(not_ours(group, lost)),
+            None => Ok(member.map_or(Epoch::default(), |member| member.epoch)),
+        }
+    }
+
+    /// Refuses offsets that a member may not commit, as brokers do. Of a member that is up to date, they take everything.
+    pub(super) fn check_commit(
+        &self,
+        group: &str,
+        id: MemberId,
+        epoch: Epoch,
+        offsets: &[OffsetCommit],
+    ) -> Result<()> {
+        let state = self.groups.get(group);
+        let present = state.and_then(|state| {
+            let member = state.members.get(&id)?;
+            (member.presence != Presence::Out).then_some((state, member))
         });
-        if let Some(OffsetCommit {
-            partition, ownership, ..
-        }) = lost
-        {
-            let message = format_args!(
-                "{partition} is not ours any more in group `{group}` (assignment {}): its offset cannot be committed",
-                ownership.0
-            );
-            return Err(ClusterError::new(ClusterErrorKind::OwnershipLost, message));
+        let refused = match present {
+            None => offsets.first(),
+            Some((_, member)) if member.epoch == epoch => None,
+            // What it still has, it may commit (KIP-1251).
+            Some((state, _)) => offsets
+                .iter()
+                .find(|offset| !state.owns(id, &offset.partition, offset.ownership)),
+        };
+        if let Some(offset) = refused {
+            return Err(not_ours(group, offset));
         }
         offsets
             .iter()
@@ -324,4 +374,13 @@ impl Core {
     fn member_mut(&mut self, group: &str, id: MemberId) -> Option<&mut MemberState> {
         self.groups.get_mut(group)?.members.get_mut(&id)
     }
+}
+
+#[cold]
+fn not_ours(group: &str, offset: &OffsetCommit) -> ClusterError {
+    let message = format_args!(
+        "{} is not ours any more in group `{group}` (assignment {}): its offset cannot be committed",
+        offset.partition, offset.ownership.0
+    );
+    ClusterError::new(ClusterErrorKind::OwnershipLost, message)
 }

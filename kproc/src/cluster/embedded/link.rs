@@ -34,6 +34,8 @@ pub(super) struct LinkState {
     pub(super) severed: AtomicBool,
     /// The process stands still: nothing is heard of it, though everything comes through.
     pub(super) frozen: AtomicBool,
+    /// A test has taken the gate away that keeps members from committing what they have lost.
+    pub(super) ungated: AtomicBool,
 }
 
 /// When the last message arrives, there and back.
@@ -63,6 +65,11 @@ impl Link {
     /// Whether nothing is heard of the instance.
     pub(super) fn is_silent(&self) -> bool {
         self.is_severed() || self.state.frozen.load(Ordering::SeqCst)
+    }
+
+    /// Whether members commit without a look at what they have.
+    pub(super) fn is_ungated(&self) -> bool {
+        self.state.ungated.load(Ordering::SeqCst)
     }
 
     /// Sends a request. It is carried out even if the answer is not waited for.

@@ -5,7 +5,7 @@ use std::{any::Any, future::poll_fn, sync::Arc, time::Duration};
 use super::{
     core::Shared,
     driver::Verb,
-    group::{MemberId, MemberState, Presence},
+    group::{Epoch, MemberId, MemberState, Presence},
     link::Link,
     mailbox::Mailbox,
 };
@@ -36,6 +36,7 @@ impl EmbeddedMember {
             mailbox: mailbox.clone(),
             link: link.clone(),
             presence: Presence::Out,
+            epoch: Epoch::default(),
             untold: Vec::new(),
         };
         let id = shared.with(|core| {
@@ -108,6 +109,15 @@ pub(super) struct EmbeddedGroup {
     pub(super) id: MemberId,
 }
 
+impl EmbeddedGroup {
+    /// What goes with a commit of these offsets; an error, if they are not all ours.
+    pub(super) fn proof(&self, offsets: &[OffsetCommit]) -> Result<Epoch> {
+        let gated = !self.link.is_ungated();
+        self.shared
+            .with(|core| core.proof(&self.name, self.id, offsets, gated))
+    }
+}
+
 impl Group for EmbeddedGroup {
     fn committed(
         &self,
@@ -137,12 +147,16 @@ impl Group for EmbeddedGroup {
     }
 
     fn commit(&self, offsets: Vec<OffsetCommit>) -> BoxFuture<'static, Result<()>> {
+        let epoch = match self.proof(&offsets) {
+            Ok(epoch) => epoch,
+            Err(error) => return Box::pin(std::future::ready(Err(error))),
+        };
         let (shared, name, id) = (self.shared.clone(), self.name.clone(), self.id);
         let answer = self.link.call(Verb::Commit, move || {
             shared.with(|core| {
                 core.denials
                     .check(&Resource::Group(name.as_str().into()), Operation::Read)?;
-                core.check_commit(&name, id, &offsets)?;
+                core.check_commit(&name, id, epoch, &offsets)?;
                 core.version += 1;
                 core.groups.entry(name).or_default().store(offsets);
                 Ok(())

@@ -12,13 +12,15 @@
 //!   log does not have is an error, never a jump.
 //! - Groups: `range` assignment, incremental revocation (only partitions that move are asked back, the others go
 //!   on), session time-outs, revocations with a deadline, leaving. Commits of partitions that are not the member's
-//!   own are refused whole. The offsets' metadata are kept. Offsets of a deleted topic are deleted.
+//!   own are refused whole, by the member itself. The offsets' metadata are kept. Offsets of a deleted topic are deleted.
+//! - What members commit is refused by brokers only if they are out of the group, or behind and without the partition.
+//!   A member that is up to date could commit what it has lost; that it does not is its own care, here as on Kafka.
 //! - Topics: names are checked, settings have Kafka's names and defaults, `max.message.bytes` is enforced on a
 //!   record's size in Kafka's format, a compacted topic takes no null key. A topic that was deleted and made again
 //!   has another id, and readers of the former one fail.
 //! - Transactions: epochs and fencing, time-outs, markers that take offsets, the last stable offset, aborted records
-//!   that `read_committed` does not see, offsets that are committed with the records or not at all (and only by the
-//!   owner of their partitions, KIP-447). Committed offsets are not told while a transaction holds others. A commit is
+//!   that `read_committed` does not see, offsets that are committed with the records or not at all (and only for
+//!   a member that is up to date, or that has their partitions, KIP-447). Committed offsets are not told while a transaction holds others. A commit is
 //!   answered a moment before its markers are written, if messages take time.
 //! - Compaction keeps the last record of each key, tombstones for `delete.retention.ms` more, and the offsets' gaps;
 //!   `retention.ms` counts from the records' own timestamps.
@@ -243,6 +245,12 @@ impl EmbeddedConnection {
             self.shared
                 .with(|core| core.instance_is_back(&*self.shared.driver, self.instance));
         }
+    }
+
+    /// From now on this instance's members commit whatever they are told to, with fresh proof.
+    #[cfg(test)]
+    pub(crate) fn ungate(&self) {
+        self.link.ungated.store(true, Ordering::SeqCst);
     }
 
     fn link(&self) -> Link {

@@ -150,6 +150,9 @@ impl Core {
             };
             if let Some(state) = self.groups.get_mut(group) {
                 state.owners.insert(partition.clone(), owner);
+                if let Some(member) = state.members.get_mut(&id) {
+                    member.epoch.advance();
+                }
             }
             let queue = Box::new(EmbeddedQueue {
                 shared: shared.clone(),

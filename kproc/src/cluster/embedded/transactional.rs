@@ -162,16 +162,17 @@ impl TransactionalProducer {
         licence: Licence,
         offsets: Vec<OffsetCommit>,
     ) -> Result<()> {
-        let shared = self.shared.clone();
-        let send = move || {
-            let Some(group) = group.as_any().downcast_ref::<EmbeddedGroup>() else {
-                let message = "the group belongs to another kind of cluster";
-                return Err(ClusterError::new(ClusterErrorKind::Fatal, message));
-            };
-            let member = (&*group.name, group.id);
-            shared.with(|core| core.send_offsets(&*shared.driver, &licence, member, offsets))
+        let Some(group) = group.as_any().downcast_ref::<EmbeddedGroup>() else {
+            let message = "the group belongs to another kind of cluster";
+            return Err(ClusterError::new(ClusterErrorKind::Fatal, message));
         };
         self.begin();
+        let epoch = group.proof(&offsets).inspect_err(|error| self.note(error))?;
+        let (shared, name, id) = (self.shared.clone(), group.name.clone(), group.id);
+        let send = move || {
+            let member = (&*name, id, epoch);
+            shared.with(|core| core.send_offsets(&*shared.driver, &licence, member, offsets))
+        };
         let outcome = self.link.call(Verb::SendOffsets, send).await;
         outcome.inspect_err(|error| self.note(error))
     }

@@ -5,7 +5,13 @@ use std::{
     time::Duration,
 };
 
-use super::{core::Core, driver::Driver, group::MemberId, log::TxnNumber, pieces::Piece};
+use super::{
+    core::Core,
+    driver::Driver,
+    group::{Epoch, MemberId},
+    log::TxnNumber,
+    pieces::Piece,
+};
 use crate::{
     cluster::{ClusterError, ClusterErrorKind, OffsetCommit, Positions, Result},
     record::TopicPartition,
@@ -104,11 +110,11 @@ impl Core {
         &mut self,
         driver: &dyn Driver,
         licence: &Licence,
-        (group, member): (&str, MemberId),
+        (group, member, epoch): (&str, MemberId, Epoch),
         offsets: Vec<OffsetCommit>,
     ) -> Result<()> {
         self.licensed(licence)?;
-        self.check_commit(group, member, &offsets)?;
+        self.check_commit(group, member, epoch, &offsets)?;
         let open = self.transaction(driver, licence)?;
         open.offsets.push((group.to_owned(), offsets));
         Ok(())

@@ -17,7 +17,7 @@ use crate::{
     engine::{Factory, declared, factory},
     outbox::{Outbox, RawRecord},
     processor::{Declare, Start, StoreOptions},
-    runtime::{Plan, RunError, Running, Settings, start},
+    runtime::{Plan, RunError, Running, Settings, sabotage::Sabotage, start},
     testing::{
         clock::SimClock,
         exec::{Crew, Executor},
@@ -253,6 +253,9 @@ impl World {
         self.instances += 1;
         let crew = Crew(self.instances);
         let connection = self.cluster.connect();
+        if settings.sabotage == Some(Sabotage::FreshMetadata) {
+            connection.ungate();
+        }
         let running = start(
             plan(settings, factories),
             connection.clone(),

@@ -15,7 +15,7 @@ use crate::{
     },
     engine::factory,
     processor::{Declare, Start},
-    runtime::{RunError, Settings, Transactions},
+    runtime::{RunError, Settings, Transactions, sabotage::Sabotage},
     testing::exec::Executor,
 };
 
@@ -346,6 +346,36 @@ fn e15_a_fence_during_a_revocation_ends_nobody() {
             then < 60 * SECOND,
             "{kind:?}: nobody waits for a time-out: {then:?}"
         );
+    }
+}
+
+/// A process stands still until others have its partitions and have done its work; then it goes on, and commits before it
+/// hears of that. Brokers would let it: it is up to date by then. Its own gate does not.
+#[test]
+fn a_partition_that_was_lost_is_not_committed_with_fresh_proof() {
+    for planted in [None, Some(Sabotage::FreshMetadata)] {
+        let (mut world, _) = world(5, |_| Act::Go);
+        let mut settings = settings(&world, 30 * SECOND);
+        settings.sabotage = planted;
+        let frozen = world.start_with(settings.clone(), None);
+        write_rounds(&mut world, &frozen, 0..2);
+        for partition in 0..4 {
+            world.write("words", partition, &format!("p{partition}"), 2);
+        }
+        let processed = |world: &World| world.diary.lines().len() == 12;
+        world.until("the last round is processed", processed);
+        world.freeze(&frozen);
+        settings.state_dir = world.directory.path().join("b");
+        let other = world.start_with(settings, None);
+        world.drain(&other);
+        world.thaw(&frozen);
+        write_rounds(&mut world, &other, 3..4);
+        assert_eq!(world.stop(&frozen), Ok(()));
+        assert_eq!(world.stop(&other), Ok(()));
+        let checked = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
+            assert_exact(&mut world, 4);
+        }));
+        assert_eq!(checked.is_ok(), planted.is_none(), "{planted:?}");
     }
 }
 
