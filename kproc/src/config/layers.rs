@@ -1,6 +1,6 @@
 //! Where settings come from, and who wins.
 
-use std::{fmt, path::Path};
+use std::{fmt, path::Path, time::Duration};
 
 use toml::{
     Spanned,
@@ -36,6 +36,9 @@ pub(crate) struct Layers {
     settings: Settings,
     problems: Vec<ConfigProblem>,
 }
+
+/// librdkafka's shortest `transaction.timeout.ms`.
+const SHORTEST_TRANSACTION: Duration = Duration::from_secs(1);
 
 /// Tables of a TOML file beside the settings proper.
 const TABLES: [&str; 2] = ["topics", "librdkafka"];
@@ -201,7 +204,7 @@ impl Layers {
                 "one partition at least is needed",
             ),
             (
-                self.settings.commit_interval != Some(std::time::Duration::ZERO),
+                self.settings.commit_interval != Some(Duration::ZERO),
                 "commit_interval",
                 "the shortest interval is 1ms",
             ),
@@ -211,9 +214,9 @@ impl Layers {
                 "the shortest time is 1ms",
             ),
             (
-                !self.settings.transaction_timeout.is_zero(),
+                self.settings.transaction_timeout >= SHORTEST_TRANSACTION,
                 "transaction_timeout",
-                "the shortest time is 1ms",
+                "the shortest time is 1s: a commit takes several requests",
             ),
             (
                 heartbeat.is_none_or(|heartbeat| !heartbeat.is_zero()),
@@ -418,6 +421,11 @@ mod tests {
             );
         });
         assert!(text.contains("at most a third of `session_timeout`"), "{text}");
+        let text = problems(|layers| layers.toml("app.toml", "transaction_timeout = \"999ms\""));
+        assert!(
+            text.contains("setting `transaction_timeout`: the shortest time is 1s"),
+            "{text}"
+        );
     }
 
     #[test]

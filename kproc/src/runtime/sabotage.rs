@@ -44,6 +44,7 @@ pub(crate) enum Sabotage {
     Unconfirmed,
     /// Offsets are committed with fresh proof of membership, whether or not their partitions are still ours. (Planted in
     /// the connection.)
+    #[cfg(test)]
     FreshMetadata,
 }
 

@@ -17,6 +17,9 @@ use crate::{
     record::TopicPartition,
 };
 
+/// Kafka's default of `transaction.max.timeout.ms`.
+const LONGEST_TIMEOUT: Duration = Duration::from_secs(900);
+
 /// Every transactional id that was ever used.
 #[derive(Default)]
 pub(super) struct Transactions(BTreeMap<String, Coordinated>);
@@ -77,6 +80,13 @@ impl Core {
         timeout: Duration,
     ) -> Result<Licence> {
         self.denials.check_transactions(id)?;
+        if timeout > LONGEST_TIMEOUT {
+            let message = format_args!(
+                "init of transactional id `{id}`: the cluster keeps no transaction open for longer than 15 minutes \
+                 (`transaction.max.timeout.ms`): set `transaction_timeout` to less"
+            );
+            return Err(ClusterError::new(ClusterErrorKind::Fatal, message));
+        }
         self.finish(driver, id);
         let fresh = Coordinated {
             epoch: 0,

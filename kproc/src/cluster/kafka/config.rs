@@ -313,7 +313,7 @@ fn authorities(user: &Properties, faults: &mut Vec<String>) -> Option<String> {
 }
 
 /// An open transaction of a dead producer holds back all readers for so long, at most.
-const TRANSACTION_TIMEOUT: Duration = Duration::from_secs(30);
+pub(super) const TRANSACTION_TIMEOUT: Duration = Duration::from_secs(30);
 
 fn millis(duration: Duration) -> String {
     duration.as_millis().to_string()

@@ -1,6 +1,7 @@
 //! Whether transactions may be made.
 //!
-//! Brokers that are asked for permissions say nothing of this one. So it is tried, with an id that is used next.
+//! Brokers that are asked for permissions say nothing of this one, nor for how long a transaction may be open. So it is
+//! tried, with an id that is used next.
 
 use super::{
     super::{error::RunError, identity::Identity, plan::Plan},
@@ -29,15 +30,26 @@ pub(super) async fn check(
     let mut producer = cluster
         .producer(options)
         .map_err(|error| RunError::cluster("cannot make a producer", &error))?;
-    if let Err(error) = producer.init().await
-        && error.kind == ClusterErrorKind::Unauthorized
-    {
-        let ids = Resource::TransactionalIds(format!("{app}-").into());
-        faults.add(format!(
-            "this program is to process exactly once, and may not make transactions with its id `{id}`; it needs all \
-             ids that begin with `{app}-`: `kafka-acls.sh {}`",
-            facts.grant(&ids, &[Operation::Write])
-        ));
+    match producer.init().await {
+        Err(error) if error.kind == ClusterErrorKind::Unauthorized => {
+            let ids = Resource::TransactionalIds(format!("{app}-").into());
+            faults.add(format!(
+                "this program is to process exactly once, and may not make transactions with its id `{id}`; it needs all \
+                 ids that begin with `{app}-`: `kafka-acls.sh {}`",
+                facts.grant(&ids, &[Operation::Write])
+            ));
+        }
+        Err(error)
+            if matches!(
+                error.kind,
+                ClusterErrorKind::Unsupported | ClusterErrorKind::Fatal
+            ) =>
+        {
+            faults.add(format!(
+                "this program is to process exactly once, and cannot make transactions: {error}"
+            ));
+        }
+        Ok(()) | Err(_) => {}
     }
     Ok(())
 }

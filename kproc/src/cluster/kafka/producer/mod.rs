@@ -12,6 +12,7 @@ use std::{
     future::poll_fn,
     sync::{Arc, atomic::Ordering},
     task::Poll,
+    time::Duration,
 };
 
 use self::{
@@ -22,6 +23,7 @@ use self::{
 use super::{
     Shared,
     client_thread::ClientThread,
+    config::TRANSACTION_TIMEOUT,
     consumer::KafkaGroup,
     error::failed_step,
     limits,
@@ -45,6 +47,8 @@ pub(super) struct KafkaProducer {
     /// The steps of its transactions, if it has any.
     steps: Option<Arc<Steps>>,
     state: State,
+    /// When the transaction began.
+    begun: Duration,
 }
 
 /// How far a transaction is. Without transactions it is always idle.
@@ -79,6 +83,7 @@ impl KafkaProducer {
                 deliveries: deliveries.clone(),
                 clock: config.clock.clone(),
                 made: config.clock.now(),
+                timeout: options.transaction_timeout.unwrap_or(TRANSACTION_TIMEOUT),
             })
         });
         Ok(Self {
@@ -90,6 +95,7 @@ impl KafkaProducer {
             } else {
                 State::Idle
             },
+            begun: Duration::ZERO,
             steps,
             client,
         })
@@ -114,6 +120,7 @@ impl KafkaProducer {
             let begun = self.client.begin_transaction();
             begun.map_err(|error| failed_step(&steps.id, Step::Begin, &error))?;
             self.state = State::Begun;
+            self.begun = steps.clock.now();
         }
         Ok(())
     }
@@ -223,7 +230,9 @@ impl Producer for KafkaProducer {
             let membership = group.membership.clone();
             let begun = self.begin();
             begun.inspect_err(|error| self.note(error))?;
-            let outcome = self.calls.call(move || steps.commit(&membership, &offsets)).await;
+            let begun = self.begun;
+            let commit = move || steps.commit(begun, &membership, &offsets);
+            let outcome = self.calls.call(commit).await;
             match outcome {
                 Ok(()) => {
                     self.state = State::Idle;
@@ -246,7 +255,8 @@ impl Producer for KafkaProducer {
             self.check()?;
             self.outgoing.forget();
             if !matches!(self.state, State::Idle) {
-                let outcome = self.calls.call(move || steps.abort()).await;
+                let begun = self.begun;
+                let outcome = self.calls.call(move || steps.abort(begun)).await;
                 outcome.inspect_err(|error| self.note(error))?;
                 self.state = State::Idle;
             }

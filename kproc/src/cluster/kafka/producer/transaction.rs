@@ -24,8 +24,8 @@ use crate::{
 /// How long one call waits, before it is looked whether it is still wanted.
 const CALL: c_int = 1000;
 
-/// How long a step is made again and again.
-const PATIENCE: Duration = Duration::from_secs(60);
+/// How long at least a step is made again and again, however old the transaction is.
+const LEAST: Duration = Duration::from_secs(5);
 
 /// How long librdkafka's first connection may take before it is not waited for any more.
 const CONNECT: c_int = 5000;
@@ -42,6 +42,14 @@ pub(super) struct Steps {
     pub(super) clock: Arc<dyn Clock>,
     /// When the client was made.
     pub(super) made: Duration,
+    /// The brokers abort a transaction that is older than this.
+    pub(super) timeout: Duration,
+}
+
+/// Until when a step of a transaction is made again: for as long as the brokers keep the transaction, whatever a single
+/// request may take. After that it is decided, if not by us.
+fn until(begun: Duration, timeout: Duration, now: Duration) -> Duration {
+    begun.saturating_add(timeout).max(now.saturating_add(LEAST))
 }
 
 impl Steps {
@@ -51,11 +59,18 @@ impl Steps {
         let _ = self.client.connect(CONNECT);
         let age = self.clock.now().saturating_sub(self.made);
         thread::sleep(YOUTH.saturating_sub(age));
-        self.repeat(Step::Init, |client| client.init_transactions(CALL))
+        self.repeat(Step::Init, self.clock.now(), |client| {
+            client.init_transactions(CALL)
+        })
     }
 
-    /// Flushes, adds the offsets, commits.
-    pub(super) fn commit(&self, membership: &Membership, offsets: &[OffsetCommit]) -> Result<()> {
+    /// Flushes, adds the offsets, commits a transaction that has begun then.
+    pub(super) fn commit(
+        &self,
+        begun: Duration,
+        membership: &Membership,
+        offsets: &[OffsetCommit],
+    ) -> Result<()> {
         self.deliveries.flush(&self.client)?;
         if let Some(error) = self.deliveries.failure() {
             return Err(self.of_failure(&error));
@@ -65,23 +80,26 @@ impl Steps {
             // partition that was lost meanwhile.
             let proof = membership.proof(offsets)?;
             let list = list_of(offsets)?;
-            self.repeat(Step::Offsets, |client| client.send_offsets(&list, &proof, CALL))?;
+            self.repeat(Step::Offsets, begun, |client| {
+                client.send_offsets(&list, &proof, CALL)
+            })?;
         }
-        self.repeat(Step::Commit, |client| client.commit_transaction(CALL))
+        self.repeat(Step::Commit, begun, |client| client.commit_transaction(CALL))
     }
 
-    /// Aborts.
-    pub(super) fn abort(&self) -> Result<()> {
-        self.repeat(Step::Abort, |client| client.abort_transaction(CALL))
+    /// Aborts a transaction that has begun then.
+    pub(super) fn abort(&self, begun: Duration) -> Result<()> {
+        self.repeat(Step::Abort, begun, |client| client.abort_transaction(CALL))
     }
 
     /// Makes a step until it succeeds or fails for good; a call that ran out of time is resumed by the next.
     fn repeat(
         &self,
         step: Step,
+        begun: Duration,
         call: impl Fn(&Client) -> std::result::Result<(), NativeError>,
     ) -> Result<()> {
-        let deadline = self.clock.now() + PATIENCE;
+        let deadline = until(begun, self.timeout, self.clock.now());
         loop {
             let Err(error) = call(&self.client) else {
                 return Ok(());
@@ -118,4 +136,18 @@ pub(super) fn no_transactions() -> ClusterError {
         ClusterErrorKind::Unsupported,
         "this producer was made without a transactional id, and has no transactions",
     )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn e10_a_step_has_as_long_as_its_transaction_lives() {
+        let seconds = Duration::from_secs;
+        assert_eq!(until(seconds(100), seconds(120), seconds(170)), seconds(220));
+        // One that is too old is asked for a little, so that what became of it is heard.
+        assert_eq!(until(seconds(100), seconds(30), seconds(170)), seconds(175));
+        assert_eq!(until(seconds(100), Duration::MAX, seconds(170)), Duration::MAX);
+    }
 }

@@ -379,6 +379,24 @@ fn a_partition_that_was_lost_is_not_committed_with_fresh_proof() {
     }
 }
 
+/// What does not fit is told before anything is joined, with all else that does not.
+#[test]
+fn e06_a_time_out_that_the_brokers_do_not_allow_is_told_at_the_start() {
+    let (executor, topics) = (Executor::new(5), [("words", 4)]);
+    let mut world = World::new(executor, &topics);
+    let settings = settings(&world, 901 * SECOND);
+    let instance = world.start_with(settings, None);
+    let RunError::Check(faults) = world.wait(&instance).unwrap_err() else {
+        panic!("it is no fault of the check")
+    };
+    let faults = faults.join("; ");
+    for part in ["`counts`", "`transaction_timeout`", "transaction.max.timeout.ms"] {
+        assert!(faults.contains(part), "{part}: {faults}");
+    }
+    let members = world.admin(async |admin| admin.group_members(APP.into()).await);
+    assert!(members.is_empty());
+}
+
 /// Handlers that take longer together, and alone, than a transaction may: it begins when they have ended.
 #[test]
 fn e06_handlers_are_not_part_of_a_transaction() {
