@@ -8,6 +8,7 @@ mod admin;
 #[path = "../broker/mod.rs"]
 mod broker;
 mod embedded;
+mod fencing;
 mod groups;
 mod harness;
 #[cfg(feature = "kafka")]
@@ -94,6 +95,14 @@ macro_rules! conformance {
                 e09_a_transaction_times_out,
                 an_undecided_transaction_holds_what_comes_after,
                 a_producer_without_an_id_has_no_transactions,
+            ];
+            fencing: [
+                e09_a_replaced_producer_is_told_at_every_step,
+                e02_an_abort_after_a_time_out,
+                e02_an_abort_of_what_never_left,
+                e06_a_time_out_beyond_the_brokers_is_refused,
+                offsets_of_a_member_that_has_left_are_refused,
+                what_was_committed_is_heard_at_once,
             ];
         );
     };

@@ -16,7 +16,11 @@ use crate::{
     peer::{Peer, settle},
 };
 
-async fn producer_with(world: &World, id: &Arc<str>, timeout: Option<Duration>) -> Box<dyn Producer> {
+pub(crate) async fn producer_with(
+    world: &World,
+    id: &Arc<str>,
+    timeout: Option<Duration>,
+) -> Box<dyn Producer> {
     let transactional_id = Some(id.to_string());
     let options = ProducerOptions {
         transactional_id,
@@ -47,13 +51,13 @@ pub(crate) async fn write(
     world.within(producer.flush()).await.unwrap()
 }
 
-async fn watermarks(world: &World, place: &TopicPartition) -> Watermarks {
+pub(crate) async fn watermarks(world: &World, place: &TopicPartition) -> Watermarks {
     let mut reader = world.connect().reader(Isolation::ReadUncommitted).unwrap();
     world.within(reader.watermarks(place.clone())).await.unwrap()
 }
 
 /// Waits until the last stable offset is that: markers are written after the answer to a commit.
-async fn until_stable(world: &World, place: &TopicPartition, stable: u64) {
+pub(crate) async fn until_stable(world: &World, place: &TopicPartition, stable: u64) {
     let patience = world.clock.now() + world.harness.patience();
     loop {
         let marks = watermarks(world, place).await;

@@ -115,8 +115,8 @@ impl Deliveries {
                         });
                         entry.1 = entry.1.max(next);
                     }
-                    // What an abort has thrown away.
-                    Some(Code::RD_KAFKA_RESP_ERR__PURGE_QUEUE | Code::RD_KAFKA_RESP_ERR__PURGE_INFLIGHT) => {}
+                    // Also what librdkafka has thrown away, for its transaction has failed. (What our own abort throws away
+                    // is forgotten when that is done.)
                     Some(code) => {
                         let error = NativeError::of(code);
                         if heard.failure.is_none() {

@@ -203,6 +203,10 @@ impl Producer for KafkaProducer {
         let call = self.calls.call(move || deliveries.flush(&client));
         Box::pin(async {
             let outcome = call.await.and_then(|()| self.deliveries.take());
+            let outcome = outcome.map_err(|error| match &self.steps {
+                Some(steps) => steps.of_failure(&error),
+                None => error,
+            });
             outcome.inspect_err(|error| self.note(error))
         })
     }

@@ -112,7 +112,7 @@ impl Steps {
     }
 
     /// A record that was not written is why the transaction fails, unless the producer was fenced.
-    fn of_failure(&self, failure: &ClusterError) -> ClusterError {
+    pub(super) fn of_failure(&self, failure: &ClusterError) -> ClusterError {
         match self.client.fatal_error() {
             Some(error) => failed_step(&self.id, Step::Record, &error),
             None => failure.clone(),
