@@ -134,10 +134,13 @@ fn in_one_unit(text: &str) -> Option<String> {
         if !fraction.is_empty() {
             let parts = fraction.parse::<u64>().ok()?.checked_mul(*length)?;
             let all = 10_u64.checked_pow(u32::try_from(fraction.len()).ok()?)?;
-            millis = millis.checked_add((parts % all == 0).then_some(parts / all)?)?;
+            millis = millis.checked_add(parts.is_multiple_of(all).then_some(parts / all)?)?;
         }
     }
-    let (name, length) = UNITS.iter().rev().find(|(_, length)| millis % length == 0)?;
+    let (name, length) = UNITS
+        .iter()
+        .rev()
+        .find(|(_, length)| millis.is_multiple_of(*length))?;
     (millis > 0).then(|| format!("{}{name}", millis / length))
 }
 

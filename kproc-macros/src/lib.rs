@@ -12,6 +12,8 @@ mod derive;
 mod duration;
 mod errors;
 mod expand;
+#[cfg(test)]
+mod fuzz;
 mod model;
 mod parse;
 mod pipeline;

@@ -183,7 +183,8 @@ fn fields(fields: &mut Fields, krate: Option<&Path>, errors: &mut Errors) -> Vec
     let mut named = Vec::new();
     for field in fields {
         let marks = attributes::take(&mut field.attrs, krate);
-        let Some(ident) = field.ident.clone() else {
+        // A field `_` has no name either, which the compiler says.
+        let Some(ident) = field.ident.clone().filter(|ident| ident != "_") else {
             continue;
         };
         let store = store(&marks, &ident, errors);

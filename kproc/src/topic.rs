@@ -18,9 +18,11 @@ use kproc_store::codec::{Codec, DecodeError, EncodeError, Text};
 /// # use kproc::Topic;
 /// const BAD: Topic<String, i64> = Topic::new("no spaces");
 /// ```
-pub struct Topic<K, V> {
+// (The parameters need no size here, so that the compiler says of `Topic<str, _>` that `str` is no record type, and
+// nothing else.)
+pub struct Topic<K: ?Sized, V: ?Sized> {
     name: Name,
-    types: PhantomData<fn() -> (K, V)>,
+    types: PhantomData<fn() -> (*const K, *const V)>,
 }
 
 #[derive(Clone)]
@@ -37,7 +39,7 @@ pub struct TopicNameError {
     problem: &'static str,
 }
 
-impl<K, V> Topic<K, V> {
+impl<K: ?Sized, V: ?Sized> Topic<K, V> {
     /// The topic of this name.
     ///
     /// # Panics

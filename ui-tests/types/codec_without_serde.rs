@@ -10,6 +10,8 @@ struct Order {
     cents: u64,
 }
 
+const ORDERS: Topic<String, Order> = Topic::new("orders");
+
 fn main() {
-    let _ = Order { cents: 1 }.cents;
+    let _ = ORDERS;
 }

@@ -1,7 +1,9 @@
-//! A generic processor needs a codec for what its topic holds.
+//! A generic processor needs a codec for what its table holds.
 
 use kproc::prelude::*;
 use std::marker::PhantomData;
+
+const WORDS: Topic<String, i64> = Topic::new("words");
 
 #[processor]
 struct Keep<V> {
@@ -13,7 +15,7 @@ struct Keep<V> {
 #[processor]
 impl<V: 'static> Keep<V> {
 //~^
-    #[on_message(kproc::Topic::<String, i64>::new("words"))]
+    #[on_message(WORDS)]
     fn add(&mut self, _n: i64) {
         let _ = (&self.last, self.values);
     }

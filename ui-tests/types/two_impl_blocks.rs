@@ -12,7 +12,7 @@ struct Totals {}
 #[processor]
 impl Totals {
     #[on_message(WORDS)]
-    fn add(&mut self, _n: i64) {}
+    fn add(&mut self, _word: &str, _n: i64) {}
 }
 
 #[processor]

@@ -171,9 +171,17 @@ fn lent(item: &DeriveInput, lifetime: &Lifetime) -> TokenStream {
 fn with_serde(generics: &Generics, item: &DeriveInput, serde: &TokenStream) -> Generics {
     let mut generics = generics.clone();
     if generics.type_params().next().is_some() {
-        let lent = lent(item, &parse_quote!('__de));
+        // The compiler shows it, so it has an ordinary name, if that is free.
+        let is_taken = |name: &str| {
+            item.generics
+                .lifetimes()
+                .any(|taken| taken.lifetime.ident == name)
+        };
+        let name = if is_taken("de") { "'__de" } else { "'de" };
+        let de = Lifetime::new(name, Span::call_site());
+        let lent = lent(item, &de);
         let bounds = &mut generics.make_where_clause().predicates;
-        bounds.push(parse_quote!(for<'__de> #lent: #serde::Deserialize<'__de> + #serde::Serialize));
+        bounds.push(parse_quote!(for<#de> #lent: #serde::Deserialize<#de> + #serde::Serialize));
     }
     generics
 }
@@ -210,7 +218,9 @@ impl Bodies {
             ),
             Format::Postcard => (
                 quote_spanned!(span=> #k::postcard),
-                quote_spanned!(span=> #k::postcard::to_text(&<Self as #k::Codec>::decode(bytes)?)),
+                quote_spanned!(span=> #k::postcard::to_text(
+                    #k::postcard::serializable(&<Self as #k::Codec>::decode(bytes)?)
+                )),
                 quote_spanned! {span=>
                     let item: Self::Item<'_> = #k::postcard::from_text(text)?;
                     #k::Encode::<Self>::encode(&item, out)
@@ -222,7 +232,10 @@ impl Bodies {
             decode: quote_spanned!(span=> #module::decode(bytes)),
             to_text,
             from_text,
-            encode: quote_spanned!(span=> #module::encode(self, out)),
+            encode: match format {
+                Format::Json => quote_spanned!(span=> #module::encode(self, out)),
+                Format::Postcard => quote_spanned!(span=> #module::encode(#module::serializable(self), out)),
+            },
         }
     }
 }

@@ -2,7 +2,7 @@
 
 use proc_macro2::{Ident, Span, TokenStream};
 use quote::quote;
-use syn::{Attribute, Type, ext::IdentExt};
+use syn::{Attribute, Generics, Type, ext::IdentExt, parse_quote_spanned};
 
 use super::{calls, ends, implementation, import, refused, state_of};
 use crate::model::{Clock, Handled, Handler, Start, Trigger};
@@ -72,7 +72,7 @@ pub(crate) fn expand(handled: &Handled) -> TokenStream {
         #stop
     };
     let (span, _) = ends(self_ty);
-    let processor = implementation(&handled.generics, "Processor", self_ty, span, body);
+    let processor = implementation(&outliving(handled), "Processor", self_ty, span, body);
     quote! {
         #(#conditions)*
         const _: () = {
@@ -80,6 +80,18 @@ pub(crate) fn expand(handled: &Handled) -> TokenStream {
             #processor
         };
     }
+}
+
+/// The generics of the impl block, and that the type outlives every record: so its parameters need not say so.
+fn outliving(handled: &Handled) -> Generics {
+    let mut generics = handled.generics.clone();
+    if generics.type_params().next().is_some() {
+        let ty = &handled.self_ty;
+        let (span, _) = ends(ty);
+        let outlives = parse_quote_spanned!(span=> #ty: 'static);
+        generics.make_where_clause().predicates.push(outlives);
+    }
+    generics
 }
 
 /// The parts of the methods of `impl Processor`.

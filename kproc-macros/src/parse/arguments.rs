@@ -94,9 +94,7 @@ impl StateOptions {
 /// `#[on_message(TOPIC, …)]`; `None` without a usable topic.
 pub(crate) fn on_message(meta: &Meta, errors: &mut Errors) -> Option<(Expr, Start)> {
     let missing = "`#[on_message]` needs the topic that it handles: `#[on_message(ORDERS)]`";
-    let Some(arguments) = in_parentheses(meta, missing, "#[on_message(ORDERS)]", errors) else {
-        return None;
-    };
+    let arguments = in_parentheses(meta, missing, "#[on_message(ORDERS)]", errors)?;
     if let Some(message) = a_type(&arguments.tokens) {
         errors.on(&arguments.tokens, message);
         return None;
@@ -230,6 +228,14 @@ fn without_topics(options: &TokenStream, errors: &mut Errors) -> TokenStream {
 
 /// Whether this may be a topic. A literal cannot: it has no types.
 fn typed_topic(topic: &Expr, errors: &mut Errors) -> bool {
+    if let Expr::Reference(reference) = topic {
+        let name = tokens_as_written(&reference.expr.to_token_stream());
+        errors.on(
+            topic,
+            format_args!("a topic is named and not lent: write `{name}`"),
+        );
+        return false;
+    }
     let Expr::Lit(literal) = topic else { return true };
     let name = match &literal.lit {
         syn::Lit::Str(name) => name.value(),
@@ -257,9 +263,7 @@ fn typed_topic(topic: &Expr, errors: &mut Errors) -> bool {
 /// `#[every("10s", …)]`: milliseconds and clock; `None` without a usable period.
 pub(crate) fn every(meta: &Meta, errors: &mut Errors) -> Option<(u64, Clock)> {
     let missing = "`#[every]` needs a period: `#[every(\"10s\")]`, or `#[every(\"10s\", stream_time)]`";
-    let Some(arguments) = in_parentheses(meta, missing, "#[every(\"10s\")]", errors) else {
-        return None;
-    };
+    let arguments = in_parentheses(meta, missing, "#[every(\"10s\")]", errors)?;
     let parts = split_at_commas(arguments.tokens.clone());
     let period = |part: &TokenStream| syn::parse2::<LitStr>(part.clone()).ok();
     let (first, rest) = parts.split_first()?;

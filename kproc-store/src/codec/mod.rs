@@ -82,6 +82,7 @@ pub type Text = serde_json::Value;
     message = "`{Self}` is not a record type",
     label = "no codec for `{Self}`",
     note = "add `#[derive(Codec)] #[codec(json)]` (or `postcard`) to your own type, or wrap a foreign one: `Json<{Self}>`",
+    note = "a topic or store holds types that own: `String` and not `&str`, `Vec<u8>` and not `[u8]`; and numbers of a known size: `u64` and not `usize`",
     note = "null needs no type: every key and value may be null, and a handler takes `Option<…>` to see it"
 )]
 pub trait Data: Sized {
@@ -147,6 +148,7 @@ pub trait Data: Sized {
     message = "`{Self}` is not a record type",
     label = "no codec for `{Self}`",
     note = "add `#[derive(Codec)] #[codec(json)]` (or `postcard`) to your own type, or wrap a foreign one: `Json<{Self}>`",
+    note = "a topic or store holds types that own: `String` and not `&str`, `Vec<u8>` and not `[u8]`; and numbers of a known size: `u64` and not `usize`",
     note = "null needs no type: every key and value may be null, and a handler takes `Option<…>` to see it"
 )]
 pub trait Codec: Data {
@@ -175,9 +177,9 @@ pub trait Encode<C: Codec> {
 
 /// A type whose bytes sort as its values do: what a store may have as key.
 #[diagnostic::on_unimplemented(
-    message = "`{Self}` cannot be the key of a store: its bytes do not sort as its values do",
-    label = "not a key",
-    note = "keys are integers, floats, `bool`, `String`, byte arrays, `Uuid`, timestamps and tuples of these; JSON and postcard are for values"
+    message = "`{Self}` cannot be the key of a store",
+    label = "not a type whose bytes sort as its values do",
+    note = "keys are integers (but not `usize`), floats, `bool`, `String` (not `&str`), byte arrays, `Uuid`, timestamps and tuples of these; JSON and postcard are for values"
 )]
 pub trait KeyCodec: Data {
     /// The name of the key format, as the state directory knows it.
@@ -235,9 +237,9 @@ impl<C: KeyCodec, T: EncodeKey<C> + ?Sized> EncodeKey<C> for &T {
 
 /// A type that a handler may ask for where the topic (or store) holds a `C`.
 #[diagnostic::on_unimplemented(
-    message = "this handler takes `{Self}`, but the topic or store holds `{C}`",
-    label = "a `{C}` does not arrive as `{Self}`",
-    note = "take the codec's own item (`&str` or `String` for `String`, `Order<'_>` for `Order`), or `Option` of it where null is welcome"
+    message = "this handler takes `{Self}`, which a topic or store of `{C}` does not give",
+    label = "not what a `{C}` arrives as",
+    note = "take what the type lends (`&str` or `String` for `String`, `i64` for `i64`, `Order<'_>` for `Order`, the `T` of a `Json<T>`), or `Option` of it where null is welcome"
 )]
 pub trait FromItem<'a, C: Data>: Sized {
     /// Converts the item.

@@ -93,6 +93,14 @@ pub fn decode<'a, T: Deserialize<'a>>(bytes: &'a [u8]) -> Result<T, DecodeError>
     }
 }
 
+/// The value, if serde can write it. (Derived codecs ask here, so that the compiler tells of a type that it cannot write
+/// once, and not for each function.)
+#[doc(hidden)]
+#[inline]
+pub fn serializable<T: Serialize>(value: &T) -> &impl Serialize {
+    value
+}
+
 /// Appends a value.
 #[inline]
 pub fn encode<T: Serialize + ?Sized>(value: &T, out: &mut Vec<u8>) -> Result<(), EncodeError> {

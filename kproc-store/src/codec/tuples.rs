@@ -33,6 +33,7 @@ macro_rules! tuple {
             }
         }
 
+        #[diagnostic::do_not_recommend]
         impl<$($C: KeyCodec, $T: EncodeKey<$C>,)* $L: KeyCodec, $LT: EncodeKey<$L>>
             Encode<($($C,)* $L,)> for ($($T,)* $LT,)
         {
@@ -76,6 +77,7 @@ macro_rules! tuple {
             }
         }
 
+        #[diagnostic::do_not_recommend]
         impl<$($C: KeyCodec, $T: EncodeKey<$C>,)* $L: KeyCodec, $LT: EncodeKey<$L>>
             EncodeKey<($($C,)* $L,)> for ($($T,)* $LT,)
         {

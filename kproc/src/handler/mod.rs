@@ -92,31 +92,47 @@ pub struct IsOther<M>(PhantomData<M>);
 
 /// An argument that comes from a key or a value of a `C`.
 #[diagnostic::on_unimplemented(
-    message = "this handler takes `{Self}`, but the topic holds `{C}`",
-    label = "a `{C}` does not arrive as `{Self}`",
-    note = "take the codec's own item (`&str` or `String` for `String`, `Order<'_>` for `Order`), or `Option` of it where null is welcome"
+    message = "this handler takes `{Self}`, which a topic of `{C}` does not give",
+    label = "not what a `{C}` arrives as",
+    note = "take what the type lends (`&str` or `String` for `String`, `i64` for `i64`, `Order<'_>` for `Order`, the `T` of a `Json<T>`), or `Option` of it where null is welcome"
 )]
 pub trait Argument<'r, M, C: Codec>: Sized {
-    /// Reads the bytes; `None` is null.
-    fn argument(bytes: Option<&'r [u8]>, part: &'static str) -> Result<Self>;
-
     /// From the record's key.
+    fn key<V>(topic: &Topic<C, V>, record: &Record<'r>) -> Result<Self>;
+    /// From the record's value.
+    fn value<K>(topic: &Topic<K, C>, record: &Record<'r>) -> Result<Self>;
+}
+
+impl<'r, C: Codec, T: Part<'r, M, C>, M> Argument<'r, M, C> for T {
     #[inline]
     fn key<V>(_: &Topic<C, V>, record: &Record<'r>) -> Result<Self> {
-        Self::argument(record.key, "key")
+        T::read(record.key, "key")
     }
 
-    /// From the record's value.
     #[inline]
     fn value<K>(_: &Topic<K, C>, record: &Record<'r>) -> Result<Self> {
-        Self::argument(record.value, "value")
+        T::read(record.value, "value")
     }
 }
 
+/// What an [`Argument`] is made of: it reads bytes.
+//
+// A layer of its own, for the compiler believes to know better than our notes what is wrong with a reference in a call:
+// it would advise `&&i64` for `&i64`.
+#[diagnostic::on_unimplemented(
+    message = "this handler takes `{Self}`, which a topic of `{C}` does not give",
+    label = "not what a `{C}` arrives as",
+    note = "take what the type lends (`&str` or `String` for `String`, `i64` for `i64`, `Order<'_>` for `Order`, the `T` of a `Json<T>`), or `Option` of it where null is welcome"
+)]
+pub trait Part<'r, M, C: Codec>: Sized {
+    /// Reads the bytes; `None` is null.
+    fn read(bytes: Option<&'r [u8]>, part: &'static str) -> Result<Self>;
+}
+
 #[diagnostic::do_not_recommend]
-impl<'r, C: Codec, T: FromItem<'r, C>> Argument<'r, Present, C> for T {
+impl<'r, C: Codec, T: FromItem<'r, C>> Part<'r, Present, C> for T {
     #[inline]
-    fn argument(bytes: Option<&'r [u8]>, part: &'static str) -> Result<T> {
+    fn read(bytes: Option<&'r [u8]>, part: &'static str) -> Result<T> {
         match bytes {
             Some(bytes) => match C::decode(bytes) {
                 Ok(item) => Ok(T::from_item(item)),
@@ -128,9 +144,9 @@ impl<'r, C: Codec, T: FromItem<'r, C>> Argument<'r, Present, C> for T {
 }
 
 #[diagnostic::do_not_recommend]
-impl<'r, C: Codec, T: FromItem<'r, C>> Argument<'r, Nullable, C> for Option<T> {
+impl<'r, C: Codec, T: FromItem<'r, C>> Part<'r, Nullable, C> for Option<T> {
     #[inline]
-    fn argument(bytes: Option<&'r [u8]>, part: &'static str) -> Result<Option<T>> {
+    fn read(bytes: Option<&'r [u8]>, part: &'static str) -> Result<Option<T>> {
         match bytes {
             Some(bytes) => match C::decode(bytes) {
                 Ok(item) => Ok(Some(T::from_item(item))),
@@ -156,7 +172,7 @@ fn null(part: &'static str, wanted: &'static str) -> Error {
     message = "this handler takes `{Self}` first, which is neither `&mut Context<'_>` nor the topic's key, `{C}`",
     label = "the topic's key is `{C}`",
     note = "two arguments are `(ctx: &mut Context<'_>, value)` or `(key, value)`",
-    note = "for the key take the codec's own item (`&str` or `String` for `String`, `Order<'_>` for `Order`), or `Option` of it where null is welcome"
+    note = "for the key take what the type lends (`&str` or `String` for `String`, `i64` for `i64`, `Order<'_>` for `Order`, the `T` of a `Json<T>`), or `Option` of it where null is welcome"
 )]
 pub trait First<'c, 'x, 'r, M, C: Codec>: Sized {
     /// Takes the context or reads the key.
@@ -171,7 +187,6 @@ impl<'c, 'x, 'r, C: Codec> First<'c, 'x, 'r, IsContext, C> for &'c mut Context<'
     }
 }
 
-#[diagnostic::do_not_recommend]
 impl<'c, 'x, 'r, C: Codec, T: Argument<'r, M, C>, M> First<'c, 'x, 'r, IsOther<M>, C> for T {
     #[inline]
     fn first<V>(topic: &Topic<C, V>, _: &'c mut Context<'x>, record: &Record<'r>) -> Result<Self> {

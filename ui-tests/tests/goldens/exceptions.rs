@@ -21,6 +21,11 @@ pub const EXCEPTIONS: &[(&str, Rule, &str)] = &[
         "`main!()` has no token to point at, and the compiler names the macro that it has expanded",
     ),
     (
+        "types/codec_without_derive",
+        Rule::NotFound,
+        "without its derive the attribute is not ours, and the compiler says which derive is missing",
+    ),
+    (
         "types/half_typed",
         Rule::OnePerMistake,
         "the compiler's own parser and type checker go on with a half-written body",
@@ -31,9 +36,54 @@ pub const EXCEPTIONS: &[(&str, Rule, &str)] = &[
         "the compiler lets no attribute macro stand on a field, and the two halves do not see each other",
     ),
     (
-        "types/mark_misspelt",
+        "types/m12_static_behind_an_alias",
+        Rule::Words,
+        "only the borrow checker sees through an alias, and it names the local that the record is in",
+    ),
+    (
+        "types/m19_sends_none",
+        Rule::OnePerMistake,
+        "the compiler asks twice for a type that it cannot infer",
+    ),
+    (
+        "types/m19_sends_without_key",
+        Rule::OnePerMistake,
+        "the compiler also checks the arguments that are there, each as the one that it would be",
+    ),
+    (
+        "types/mark_misspelt_on_a_field",
         Rule::NotFound,
         "the name that is not found is the mistake",
+    ),
+    (
+        "types/mark_misspelt_on_a_method",
+        Rule::NotFound,
+        "the name that is not found is the mistake",
+    ),
+    (
+        "types/processor_assigned",
+        Rule::OnePerMistake,
+        "the compiler refuses the form, and expands the macro as if it had parentheses",
+    ),
+    (
+        "types/store_delete_another_key",
+        Rule::Words,
+        "the compiler shows the impl that it found instead, which a macro of kproc has written",
+    ),
+    (
+        "types/store_entry_of_a_borrowed_value",
+        Rule::OnePerMistake,
+        "the compiler checks the type of the result as well as the method",
+    ),
+    (
+        "types/store_get_another_key",
+        Rule::Words,
+        "the compiler shows the impl that it found instead, which a macro of kproc has written",
+    ),
+    (
+        "types/topic_of_a_list",
+        Rule::Words,
+        "the compiler shows the impl that it found instead, which a macro of kproc has written",
     ),
     (
         "types/topic_unknown",

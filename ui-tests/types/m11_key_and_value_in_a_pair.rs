@@ -1,0 +1,20 @@
+//! Key and value are two arguments.
+
+use kproc::prelude::*;
+
+const WORDS: Topic<String, i64> = Topic::new("words");
+
+#[processor]
+#[derive(Default)]
+struct Totals {}
+
+#[processor]
+impl Totals {
+    #[on_message(WORDS)]
+    fn add(&mut self, _pair: (&str, i64)) {}
+    //~^
+}
+
+fn main() {
+    let _ = kproc::App::new("app").processor::<Totals>();
+}

@@ -1,0 +1,20 @@
+//! `Option` of something that the topic does not hold.
+
+use kproc::prelude::*;
+
+const WORDS: Topic<String, i64> = Topic::new("words");
+
+#[processor]
+#[derive(Default)]
+struct Totals {}
+
+#[processor]
+impl Totals {
+    #[on_message(WORDS)]
+    fn add(&mut self, _ctx: &mut Context<'_>, _word: Option<&[u8]>, _n: i64) {}
+    //~^
+}
+
+fn main() {
+    let _ = kproc::App::new("app").processor::<Totals>();
+}

@@ -1,0 +1,20 @@
+//! The handler takes another number than the topic holds.
+
+use kproc::prelude::*;
+
+const WORDS: Topic<String, i64> = Topic::new("words");
+
+#[processor]
+#[derive(Default)]
+struct Totals {}
+
+#[processor]
+impl Totals {
+    #[on_message(WORDS)]
+    fn add(&mut self, _n: u64) {}
+    //~^
+}
+
+fn main() {
+    let _ = kproc::App::new("app").processor::<Totals>();
+}

@@ -1,0 +1,23 @@
+//! A start has no time of its own.
+
+use kproc::prelude::*;
+
+const WORDS: Topic<String, i64> = Topic::new("words");
+
+#[processor]
+#[derive(Default)]
+struct Totals {}
+
+#[processor]
+impl Totals {
+    #[on_message(WORDS)]
+    fn add(&mut self, _word: &str, _n: i64) {}
+
+    #[on_start]
+    fn begin(&mut self, _now: Timestamp) {}
+    //~^
+}
+
+fn main() {
+    let _ = kproc::App::new("app").processor::<Totals>();
+}

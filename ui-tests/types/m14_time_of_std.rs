@@ -1,0 +1,23 @@
+//! A time is a `Timestamp`.
+
+use kproc::prelude::*;
+
+const WORDS: Topic<String, i64> = Topic::new("words");
+
+#[processor]
+#[derive(Default)]
+struct Totals {}
+
+#[processor]
+impl Totals {
+    #[on_message(WORDS)]
+    fn add(&mut self, _word: &str, _n: i64) {}
+
+    #[every("1s")]
+    fn publish(&mut self, _now: std::time::SystemTime) {}
+    //~^
+}
+
+fn main() {
+    let _ = kproc::App::new("app").processor::<Totals>();
+}

@@ -1,0 +1,23 @@
+//! A key of a store sorts as its values do.
+
+use kproc::prelude::*;
+
+const WORDS: Topic<String, i64> = Topic::new("words");
+
+#[processor]
+#[derive(Default)]
+struct Totals {
+    #[state]
+    totals: Table<Json<Vec<u8>>, i64>,
+    //~^
+}
+
+#[processor]
+impl Totals {
+    #[on_message(WORDS)]
+    fn add(&mut self, _word: &str, _n: i64) {}
+}
+
+fn main() {
+    let _ = kproc::App::new("app").processor::<Totals>();
+}

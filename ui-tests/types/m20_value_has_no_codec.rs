@@ -1,0 +1,25 @@
+//! A value is bytes.
+
+use kproc::prelude::*;
+
+const WORDS: Topic<String, i64> = Topic::new("words");
+
+struct Plain;
+
+#[processor]
+#[derive(Default)]
+struct Totals {
+    #[state]
+    totals: Table<String, Plain>,
+    //~^
+}
+
+#[processor]
+impl Totals {
+    #[on_message(WORDS)]
+    fn add(&mut self, _word: &str, _n: i64) {}
+}
+
+fn main() {
+    let _ = kproc::App::new("app").processor::<Totals>();
+}

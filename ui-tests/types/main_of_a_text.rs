@@ -1,0 +1,4 @@
+//! `main!` takes types.
+
+kproc::main!("totals");
+//~^

@@ -1,0 +1,22 @@
+//! `processor` makes processors by their `Default`.
+
+use kproc::prelude::*;
+
+const WORDS: Topic<String, i64> = Topic::new("words");
+
+#[processor]
+struct Totals {
+    #[state]
+    totals: Table<String, i64>,
+}
+
+#[processor]
+impl Totals {
+    #[on_message(WORDS)]
+    fn add(&mut self, _word: &str, _n: i64) {}
+}
+
+fn main() {
+    let _ = kproc::App::new("app").processor::<Totals>();
+    //~^
+}

@@ -1,0 +1,27 @@
+//! A table is asked by its key.
+
+use kproc::prelude::*;
+
+const WORDS: Topic<String, i64> = Topic::new("words");
+
+#[processor]
+#[derive(Default)]
+struct Totals {
+    #[state]
+    totals: Table<String, i64>,
+}
+
+#[processor]
+impl Totals {
+    #[on_message(WORDS)]
+    fn add(&mut self, ctx: &mut Context<'_>, word: &str, n: i64) -> Result<()> {
+        self.totals.delete(&n)?;
+        //~^
+        let _ = (ctx, word);
+        Ok(())
+    }
+}
+
+fn main() {
+    let _ = kproc::App::new("app").processor::<Totals>();
+}

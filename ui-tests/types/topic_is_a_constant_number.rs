@@ -1,0 +1,20 @@
+//! Something that is no topic.
+
+use kproc::prelude::*;
+
+const WORDS: u64 = 3;
+
+#[processor]
+#[derive(Default)]
+struct Totals {}
+
+#[processor]
+impl Totals {
+    #[on_message(WORDS)]
+    //~^
+    fn add(&mut self, _word: &str, _n: i64) {}
+}
+
+fn main() {
+    let _ = kproc::App::new("app").processor::<Totals>();
+}
