@@ -5,7 +5,7 @@
 #
 # --apart: the controller is a process of its own, which no harm is done to, and `kill` is done once it has noticed. A broker
 # that comes back before that believes for a while that it still leads its partitions, and then hears that nobody does. Those
-# of 4.1 to 4.4 take such partitions for deleted, and end transactions without writing their markers (KAFKA-20734):
+# of Kafka 4.4.0 take such partitions for deleted, and end transactions without writing their markers (KAFKA-20734):
 # readers of committed records then wait for ever. Whoever kills brokers under transactions needs this.
 #
 # Prints `ready` once it can be used. Lines on its standard input are commands, each answered with `done`: `kill` (as by

@@ -12,7 +12,7 @@ use serde::de::DeserializeOwned;
 use crate::{
     count::{CHANGELOG, Counted, NUMBERS, TALLIES, Tally},
     model::Model,
-    options::Options,
+    options::{Options, Processing},
 };
 
 /// How many records are read at once.
@@ -85,7 +85,7 @@ impl Observer {
             inputs: logs(NUMBERS.name()),
             outputs: logs(TALLIES.name()),
             changelogs: logs(CHANGELOG),
-            model: Model::new(options.exactly_once),
+            model: Model::new(options.judged == Processing::ExactlyOnce),
             history: vec![Vec::new(); partitions as usize],
             digests: vec![Digest::default(); partitions as usize],
         })

@@ -16,7 +16,10 @@ pub(crate) struct Options {
     pub(crate) keys: u64,
     pub(crate) preload: bool,
     pub(crate) rate: u64,
-    pub(crate) exactly_once: bool,
+    /// What the application is told to do.
+    pub(crate) processing: Processing,
+    /// What it is judged by.
+    pub(crate) judged: Processing,
     pub(crate) session: Duration,
     pub(crate) transaction: Duration,
     pub(crate) patience: Duration,
@@ -26,12 +29,29 @@ pub(crate) struct Options {
     pub(crate) directory: Option<PathBuf>,
 }
 
+/// The two ways of processing.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Processing {
+    ExactlyOnce,
+    AtLeastOnce,
+}
+
+impl Processing {
+    pub(crate) const fn name(self) -> &'static str {
+        match self {
+            Self::ExactlyOnce => "exactly_once",
+            Self::AtLeastOnce => "at_least_once",
+        }
+    }
+}
+
 impl Options {
     /// Reads the command line. Without a seed, that of `now` is taken.
     pub(crate) fn parse(now: u64) -> Self {
         let matches = command().get_matches();
         let number = |name: &str| *matches.get_one::<u64>(name).expect("it has a default");
         let seconds = |name: &str| Duration::from_secs(number(name));
+        let processing = named(&matches, "processing").unwrap_or(Processing::ExactlyOnce);
         Self {
             seed: matches.get_one("seed").copied().unwrap_or(now),
             time: seconds("time"),
@@ -42,7 +62,8 @@ impl Options {
             keys: number("keys"),
             preload: matches.get_flag("preload"),
             rate: number("rate"),
-            exactly_once: is_exactly_once(&matches),
+            processing,
+            judged: named(&matches, "judge").unwrap_or(processing),
             session: seconds("session"),
             transaction: seconds("transaction"),
             patience: seconds("patience"),
@@ -52,10 +73,11 @@ impl Options {
     }
 }
 
-fn is_exactly_once(matches: &ArgMatches) -> bool {
-    matches
-        .get_one::<String>("processing")
-        .is_none_or(|processing| processing == "exactly_once")
+fn named(matches: &ArgMatches, name: &str) -> Option<Processing> {
+    let text: &String = matches.get_one(name)?;
+    [Processing::ExactlyOnce, Processing::AtLeastOnce]
+        .into_iter()
+        .find(|processing| processing.name() == text)
 }
 
 fn command() -> Command {
@@ -66,6 +88,14 @@ fn command() -> Command {
             .help(help)
             .default_value(default)
             .value_parser(value_parser!(u64).range(least..))
+    };
+    let names = [Processing::ExactlyOnce, Processing::AtLeastOnce].map(Processing::name);
+    let processing = |name: &'static str, help: &'static str| {
+        Arg::new(name)
+            .long(name)
+            .value_name("CHOICE")
+            .help(help)
+            .value_parser(PossibleValuesParser::new(names))
     };
     let switch = |name, help: &'static str| Arg::new(name).long(name).help(help).action(ArgAction::SetTrue);
     Command::new("kproc-chaos")
@@ -93,14 +123,14 @@ fn command() -> Command {
             number("transaction", 1, "6", "Its transaction time-out, in seconds"),
             number("patience", 1, "180", "Seconds without any progress, with nobody doing harm, that count as stuck"),
         ])
-        .arg(
-            Arg::new("processing")
-                .long("processing")
-                .value_name("CHOICE")
-                .help("With at_least_once only losses count, and repetitions are told")
-                .default_value("exactly_once")
-                .value_parser(PossibleValuesParser::new(["exactly_once", "at_least_once"])),
-        )
+        .args([
+            processing(
+                "processing",
+                "How the application processes; with at_least_once only losses count, and repetitions are told",
+            )
+            .default_value("exactly_once"),
+            processing("judge", "Judge it by another measure, to see that mistakes are found"),
+        ])
         .args([
             switch("preload", "Begin with a record of each key: a large store, if there are many"),
             switch("plan", "Show what the seed would do first, and do nothing"),

@@ -29,15 +29,10 @@ impl Process {
         let directory = directory.join(number.to_string());
         fs::create_dir_all(&directory)?;
         let text = |text: String| OsString::from(text);
-        let processing = if options.exactly_once {
-            "exactly_once"
-        } else {
-            "at_least_once"
-        };
         let arguments = vec![
             text("run".into()),
             text(format!("--brokers={brokers}")),
-            text(format!("--processing={processing}")),
+            text(format!("--processing={}", options.processing.name())),
             text(format!("--session-timeout={}s", options.session.as_secs())),
             text(format!(
                 "--transaction-timeout={}s",

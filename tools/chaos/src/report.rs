@@ -39,11 +39,7 @@ impl Report {
             options, deeds, told, ..
         } = self;
         let [short, session, transaction] = deeds.freezes;
-        let processing = if options.exactly_once {
-            "exactly once"
-        } else {
-            "at least once"
-        };
+        let processing = options.processing.name().replace('_', " ");
         let transactions = match &self.transactions {
             Ok(Transactions {
                 committed,

@@ -15,7 +15,7 @@ use kproc_store::Inspector;
 use crate::{
     count::{APP, STORE, Tally},
     observe::Observer,
-    options::Options,
+    options::{Options, Processing},
     process::Process,
 };
 
@@ -96,7 +96,7 @@ pub(crate) fn compare(states: &[State], observer: &mut Observer, options: &Optio
             compared.entries += state.entries.len() as u64;
             let is_last = Some(state.position) == last;
             // At least once, whoever has lost a partition may have saved what another has written over.
-            if !options.exactly_once && !is_last {
+            if options.judged == Processing::AtLeastOnce && !is_last {
                 continue;
             }
             let before = history.iter().take_while(|(offset, ..)| *offset < state.position);
@@ -112,7 +112,7 @@ pub(crate) fn compare(states: &[State], observer: &mut Observer, options: &Optio
                 });
             }
         }
-        if options.exactly_once {
+        if options.judged == Processing::ExactlyOnce {
             let all: Vec<(String, Tally)> = keys_of(observer, partition);
             let whole = states
                 .iter()
