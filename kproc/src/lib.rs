@@ -100,8 +100,27 @@
 //! [`Settings`] come from flags, variables, a file and the program. [`App::start`] runs an application inside a program
 //! of your own, with a handle on it: [`Running`]. A [`Demo`] is a program that feeds itself.
 //!
-//! Processing is *at least once*: nothing is lost, and after a crash what was processed since the last commit is
-//! processed again.
+//! # At least once, exactly once
+//!
+//! By default processing is *at least once*: nothing is lost, and after a crash what was processed since the last commit is
+//! processed again. Outputs then are there twice, and state may count it twice.
+//!
+//! With [`Processing::ExactlyOnce`](config::Processing::ExactlyOnce), in a program or by `--processing exactly_once`, outputs,
+//! changelogs and positions of a commit are one transaction: all of it counts, or nothing, whatever dies in the middle.
+//!
+//! ```
+//! use kproc::{App, config::Processing};
+//!
+//! let app = App::new("orders").configure(|settings| settings.processing = Processing::ExactlyOnce);
+//! # drop(app);
+//! ```
+//!
+//! - Whoever reads the outputs must set `isolation.level=read_committed`: else they see records of transactions that were
+//!   aborted, too. kproc's own inputs always are read so.
+//! - Outputs come into sight with the commit: every 100 ms, by default. Each commit costs a few requests, however much is
+//!   in it.
+//! - What a handler does elsewhere (a call to another system, a file) is in no transaction, and is done again when its record
+//!   is processed again. Let it bear repetition, for instance by a key of the record.
 
 #![warn(missing_debug_implementations)]
 

@@ -13,7 +13,7 @@ use kproc::Clock;
 use crate::{
     broker::counts::{Counts, number_of},
     exactly_once::exactly,
-    kit::{PATIENCE, Site, block_on, stop},
+    kit::{PATIENCE, Site, block_on},
 };
 
 /// What tells the other process what to do.
@@ -97,8 +97,12 @@ impl Counter {
     }
 
     pub(crate) fn assert_alive(&mut self) {
-        let ended = self.process.try_wait().unwrap();
-        assert!(ended.is_none(), "it has ended: {ended:?} {}", self.log());
+        assert!(!self.has_failed(), "it has failed: {}", self.log());
+    }
+
+    /// Whether it has ended without having been asked to.
+    pub(crate) fn has_failed(&mut self) -> bool {
+        self.process.try_wait().unwrap().is_some()
     }
 
     pub(crate) fn thaw(&self) {
@@ -155,6 +159,10 @@ fn counts() {
         settings.commit_interval = Some(Duration::from_secs(1));
     });
     let running = exactly(app, timeout).start().unwrap();
-    std::io::stdin().read_to_end(&mut Vec::new()).unwrap();
-    block_on(stop(&running, Duration::from_secs(20)));
+    let handle = running.clone();
+    std::thread::spawn(move || {
+        std::io::stdin().read_to_end(&mut Vec::new()).unwrap();
+        handle.shutdown(Duration::from_secs(20));
+    });
+    block_on(running.wait()).unwrap();
 }

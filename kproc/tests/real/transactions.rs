@@ -1,7 +1,7 @@
 //! Transactions that end otherwise than by their producer, or not at all for a while: deaths, freezes, brokers that come and
-//! go.
+//! go, and two that think they are one.
 
-use std::{path::Path, time::Duration};
+use std::{fs, path::Path, time::Duration};
 
 use kproc::Clock;
 
@@ -9,7 +9,7 @@ use crate::{
     broker::{TestBroker, counts::number_of},
     child::Counter,
     exactly_once::up_to,
-    kit::{CHANGELOG, Site, block_on},
+    kit::{CHANGELOG, PATIENCE, Site, block_on},
 };
 
 /// It is usable soon after a crash: by default it waits until its former life has timed out.
@@ -151,4 +151,72 @@ fn brokers_that_restart_in_the_middle_of_commits_cost_nothing() {
         assert_eq!(counts["0"], up_to(2 * EACH + 1));
         counter.stop();
     });
+}
+
+/// A state directory that was copied has the instance's name in it, and two processes of one name end each other's transactions.
+/// Neither loses or repeats anything; one of them fails and says why, and the other one goes on.
+#[test]
+fn a_copy_of_a_state_directory_is_told_of_by_who_finds_itself_fenced() {
+    let Some(site) = Site::shared("copied") else {
+        return;
+    };
+    let timeout = Duration::from_secs(10);
+    block_on(async {
+        site.make_topics(2).await;
+        let states = [(); 2].map(|()| tempfile::tempdir().unwrap());
+        let [one, other] = states.each_ref().map(tempfile::TempDir::path);
+        let mut first = Counter::start(&site, one, timeout);
+        let keys: Vec<_> = (0..20).map(|number| number.to_string()).collect();
+        let mut written = 1;
+        site.write(&keys).await;
+        first.counted(&site, keys.len()).await;
+        first.stop();
+
+        copy(&one.join(site.name), &other.join(site.name));
+        let mut both = vec![one, other]
+            .into_iter()
+            .map(|state| Counter::start(&site, state, timeout))
+            .collect::<Vec<_>>();
+        let patience = site.clock.now() + PATIENCE;
+        let failed = loop {
+            if let Some(failed) = both.iter_mut().position(Counter::has_failed) {
+                break both.remove(failed);
+            }
+            assert!(
+                site.clock.now() < patience,
+                "{}\n\n{}",
+                both[0].log(),
+                both[1].log()
+            );
+            // Something of either's partition.
+            site.write(&keys).await;
+            written += 1;
+            site.pause(Duration::from_millis(200)).await;
+        };
+        let log = failed.log();
+        assert!(
+            log.contains("another process uses the transactional id `copied-"),
+            "{log}"
+        );
+        assert!(log.contains("a copy of another instance's"), "{log}");
+        let counts = both[0].counted(&site, written * keys.len()).await;
+        for (key, counts) in counts {
+            assert_eq!(counts, up_to(written), "{key}");
+        }
+        both.remove(0).stop();
+    });
+}
+
+/// Copies a directory with all that is in it.
+fn copy(from: &Path, to: &Path) {
+    fs::create_dir_all(to).unwrap();
+    for entry in fs::read_dir(from).unwrap() {
+        let entry = entry.unwrap();
+        let to = to.join(entry.file_name());
+        if entry.file_type().unwrap().is_dir() {
+            copy(&entry.path(), &to);
+        } else {
+            fs::copy(entry.path(), to).unwrap();
+        }
+    }
 }
