@@ -381,7 +381,8 @@ pub trait Admin: Send {
     fn delete(&mut self, topics: Vec<Arc<str>>) -> BoxFuture<'_, Result<Vec<Result<()>>>>;
     /// Deletes the records before an offset.
     fn delete_records(&mut self, before: Vec<(TopicPartition, Offset)>) -> BoxFuture<'_, Result<()>>;
-    /// The committed offsets of a group.
+    /// The committed offsets of a group, now: those that a transaction has which is not decided do not count yet, and are not
+    /// waited for.
     fn group_offsets(
         &mut self,
         group: String,

@@ -65,6 +65,26 @@ impl TestBroker {
         })
     }
 
+    /// The same for a broker that has a second address, at the port `outside`: whoever comes there is to be handed on to the port
+    /// `inside`.
+    pub(crate) fn address_behind(&self, outside: u16, inside: u16) -> Option<&str> {
+        self.address_or(|| {
+            let (port, controller) = free_ports().map_err(|error| format!("no free ports: {error}"))?;
+            let local = |name: &str, port: u16| format!("{name}://127.0.0.1:{port}");
+            let own = local("PLAINTEXT", port);
+            let listeners = format!(
+                "listeners={own},{},{}",
+                local("BEHIND", inside),
+                local("CONTROLLER", controller)
+            );
+            let advertised = format!("advertised.listeners={own},{}", local("BEHIND", outside));
+            let protocols =
+                "listener.security.protocol.map=CONTROLLER:PLAINTEXT,PLAINTEXT:PLAINTEXT,BEHIND:PLAINTEXT";
+            let own = [&*listeners, &*advertised, protocols];
+            start_at(port, controller, &[self.settings, &own].concat())
+        })
+    }
+
     fn address_or(&self, start: impl FnOnce() -> Result<Running, String>) -> Option<&str> {
         match self.running.get_or_init(start) {
             Ok(running) => Some(&running.address),
@@ -196,7 +216,7 @@ pub(crate) fn tool(class: &str, arguments: &[&str]) -> String {
 
 /// Two ports that nothing listens on. Not of those that the system gives to clients: one of these, trying to reach a broker
 /// that was killed, might get the broker's own.
-fn free_ports() -> std::io::Result<(u16, u16)> {
+pub(crate) fn free_ports() -> std::io::Result<(u16, u16)> {
     static TRIES: AtomicU32 = AtomicU32::new(0);
     let mut free = Vec::new();
     loop {

@@ -23,6 +23,7 @@ mod memory;
 mod offsets;
 mod outage;
 mod production;
+mod proxy;
 mod rebalances;
 mod records;
 mod restores;

@@ -6,10 +6,11 @@ use std::{fs, path::Path, time::Duration};
 use kproc::Clock;
 
 use crate::{
-    broker::{TestBroker, counts::number_of},
+    broker::{TestBroker, counts::number_of, free_ports},
     child::Counter,
     exactly_once::up_to,
     kit::{CHANGELOG, PATIENCE, Site, block_on},
+    proxy::{Proxy, Rule},
 };
 
 /// It is usable soon after a crash: by default it waits until its former life has timed out.
@@ -18,9 +19,12 @@ static RESTARTED: TestBroker = TestBroker::new(&[
     "broker.heartbeat.interval.ms=300",
 ]);
 
+/// It has a second address, behind a proxy.
+static BEHIND: TestBroker = TestBroker::new(&[]);
+
 /// So many keys, each so often: several transactions, each of which takes a while.
 const KEYS: usize = 20_000;
-const EACH: usize = 4;
+const EACH: usize = 2;
 
 /// Writes all keys, each so often.
 async fn write(site: &Site) {
@@ -151,6 +155,69 @@ fn brokers_that_restart_in_the_middle_of_commits_cost_nothing() {
         assert_eq!(counts["0"], up_to(2 * EACH + 1));
         counter.stop();
     });
+}
+
+/// What ends a transaction gets lost. The answer: it is asked for again until it is known what the outcome is, also by a process
+/// that comes back after it was killed meanwhile. The request, and the process with its directory: the offsets that the
+/// transaction holds are waited for by another one, which says so.
+#[test]
+fn e05_e14_the_outcome_of_a_commit_is_asked_for_and_never_assumed() {
+    let (outside, inside) = free_ports().unwrap();
+    let Some(address) = BEHIND.address_behind(outside, inside) else {
+        return;
+    };
+    let proxy = Proxy::start(outside, inside);
+    let site = Site::at(address, "unknown");
+    // Where the processes find the broker.
+    let behind = Site::at(&format!("127.0.0.1:{outside}"), "unknown");
+    let timeout = Duration::from_secs(15);
+    block_on(async {
+        let states = [(); 2].map(|()| tempfile::tempdir().unwrap());
+        site.make_topics(1).await;
+        site.make_changelog(1).await;
+        let mut counter = Counter::start(&behind, states[0].path(), timeout);
+        proxy.rule(Rule::LoseAnswers);
+        write(&site).await;
+        loses(&site, &proxy, &mut counter, 3).await;
+        proxy.rule(Rule::Pass);
+        all_counted(&site, &mut counter, 1).await;
+
+        proxy.rule(Rule::LoseAnswers);
+        write(&site).await;
+        loses(&site, &proxy, &mut counter, 1).await;
+        counter.kill();
+        proxy.rule(Rule::Pass);
+        let mut counter = Counter::start(&behind, states[0].path(), timeout);
+        all_counted(&site, &mut counter, 2).await;
+
+        proxy.rule(Rule::LoseRequests);
+        write(&site).await;
+        loses(&site, &proxy, &mut counter, 1).await;
+        counter.kill();
+        // Whoever asks how far it is does not wait.
+        assert!(site.lag().await > 0);
+        proxy.rule(Rule::Pass);
+        let mut counter = Counter::start(&behind, states[1].path(), timeout);
+        let took = settled(&site, &mut counter).await;
+        assert!(took < timeout * 2, "{took:?}");
+        all_counted(&site, &mut counter, 3).await;
+        let log = counter.stop();
+        println!("{log}");
+        assert!(
+            log.contains("a transaction that is not decided may hold"),
+            "{log}"
+        );
+    });
+}
+
+/// Waits until so many more were lost.
+async fn loses(site: &Site, proxy: &Proxy, counter: &mut Counter, number: usize) {
+    let (before, patience) = (proxy.lost(), site.clock.now() + PATIENCE);
+    while proxy.lost() < before + number {
+        counter.assert_alive();
+        assert!(site.clock.now() < patience, "nothing is lost: {}", counter.log());
+        site.pause(Duration::from_millis(5)).await;
+    }
 }
 
 /// A state directory that was copied has the instance's name in it, and two processes of one name end each other's transactions.

@@ -14,7 +14,7 @@ use super::{
         sabotage::Sabotage,
         slot::Changelog,
     },
-    Restore,
+    Restore, TELL_AFTER,
     progress::Progress,
 };
 use crate::{
@@ -25,9 +25,6 @@ use crate::{
 
 /// How long one read waits for records.
 const READ_WAIT: Duration = Duration::from_millis(200);
-
-/// A restore that has got nowhere for so long says what it waits for.
-const TELL_AFTER: Duration = Duration::from_secs(3);
 
 /// Restores the changelogs of one environment.
 pub(super) struct Changelogs<'r> {

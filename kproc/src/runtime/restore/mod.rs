@@ -11,7 +11,7 @@ mod inputs;
 mod progress;
 mod topics;
 
-use std::{path::PathBuf, sync::Arc};
+use std::{convert::Infallible, path::PathBuf, sync::Arc, time::Duration};
 
 use kproc_store::{Condition, Environment, Opened};
 
@@ -31,6 +31,9 @@ use crate::{
     cluster::{Cluster, Group},
     record::TopicPartition,
 };
+
+/// A restore that has got nowhere for so long says what it waits for.
+const TELL_AFTER: Duration = Duration::from_secs(3);
 
 /// What restoring takes.
 pub(super) struct Restore {
@@ -109,8 +112,23 @@ impl Restore {
         let committed = retried(&*self.clock, patience, || {
             self.group.committed(partitions.clone())
         });
-        let committed = committed.await.map_err(|error| {
-            let what = format!("task {}: cannot read the committed offsets", slot.tenure.task);
+        let task = slot.tenure.task;
+        let told = async {
+            self.clock.sleep_until(self.clock.now() + TELL_AFTER).await;
+            tracing::warn!(
+                %task,
+                "the restore waits for the committed offsets: a transaction that is not decided may hold them (an instance has \
+                 died in the middle of it, or is frozen; brokers end it by its time-out, if its owner does not), or the \
+                 brokers do not answer"
+            );
+            std::future::pending::<Infallible>().await
+        };
+        let committed = tokio::select! { biased;
+            committed = committed => committed,
+            never = told => match never {},
+        };
+        let committed = committed.map_err(|error| {
+            let what = format!("task {task}: cannot read the committed offsets");
             RunError::cluster(what, &error)
         })?;
         if slot.falls == 0 || !self.plan.has(Sabotage::UnknownTakenForAborted) {

@@ -30,7 +30,8 @@ unsafe fn group_partitions(results: &[*const sys::rd_kafka_group_result_t]) -> O
     }
 }
 
-/// The committed offsets of a group: of these partitions, or all. Those that are not yet stable are errors.
+/// The committed offsets of a group: of these partitions, or all. What a transaction has that is not decided does not count
+/// yet.
 pub(in crate::cluster::kafka) fn group_offsets(
     client: &Arc<Client>,
     group: &str,
@@ -43,8 +44,6 @@ pub(in crate::cluster::kafka) fn group_offsets(
         let places = places.map_or(null(), |places| places.ptr().cast_const());
         // SAFETY: all are alive for the call, which copies them.
         unsafe {
-            let refused = sys::rd_kafka_AdminOptions_set_require_stable_offsets(options.0, 1);
-            let _always_taken = NativeError::take(refused);
             let mut request = sys::rd_kafka_ListConsumerGroupOffsets_new(group.as_ptr(), places);
             sys::rd_kafka_ListConsumerGroupOffsets(client.ptr(), &raw mut request, 1, options.0, queue.ptr());
             sys::rd_kafka_ListConsumerGroupOffsets_destroy(request);
