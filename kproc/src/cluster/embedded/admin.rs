@@ -2,7 +2,13 @@
 
 use std::sync::Arc;
 
-use super::{core::Shared, driver::Verb, group::GroupState, link::Link, queue::out_of_range};
+use super::{
+    core::Shared,
+    driver::Verb,
+    group::{CommitNumber, GroupState},
+    link::Link,
+    queue::out_of_range,
+};
 use crate::{
     clock::BoxFuture,
     cluster::{
@@ -137,6 +143,7 @@ impl Admin for EmbeddedAdmin {
     ) -> BoxFuture<'_, Result<()>> {
         self.call(move |shared| {
             shared.with(|core| {
+                let number = CommitNumber(core.number());
                 let state = core.groups.entry(group.clone()).or_default();
                 if !state.is_empty() {
                     let message = format_args!(
@@ -147,13 +154,8 @@ impl Admin for EmbeddedAdmin {
                 for (place, next) in offsets {
                     match next {
                         Some(next) => {
-                            state.offsets.insert(
-                                place,
-                                CommittedOffset {
-                                    next,
-                                    metadata: String::new(),
-                                },
-                            );
+                            let metadata = String::new();
+                            state.put(number, place, CommittedOffset { next, metadata });
                         }
                         None => drop(state.offsets.remove(&place)),
                     }

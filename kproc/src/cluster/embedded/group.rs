@@ -43,7 +43,13 @@ pub(super) struct GroupState {
     pub(super) members: BTreeMap<MemberId, MemberState>,
     pub(super) owners: BTreeMap<TopicPartition, Owner>,
     pub(super) offsets: BTreeMap<TopicPartition, CommittedOffset>,
+    /// The commits that these are of.
+    written: BTreeMap<TopicPartition, CommitNumber>,
 }
+
+/// A commit's place in the order in which commits came, as in Kafka's log of offsets.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct CommitNumber(pub(super) u64);
 
 /// A member.
 pub(super) struct MemberState {
@@ -107,7 +113,7 @@ impl GroupState {
         members
     }
 
-    pub(super) fn store(&mut self, offsets: Vec<OffsetCommit>) {
+    pub(super) fn store(&mut self, number: CommitNumber, offsets: Vec<OffsetCommit>) {
         for OffsetCommit {
             partition,
             next,
@@ -115,7 +121,17 @@ impl GroupState {
             ..
         } in offsets
         {
-            self.offsets.insert(partition, CommittedOffset { next, metadata });
+            self.put(number, partition, CommittedOffset { next, metadata });
+        }
+    }
+
+    /// Takes an offset, but not over one of a later commit: a transaction's counts as of when it was sent, not of when its
+    /// marker is written.
+    pub(super) fn put(&mut self, number: CommitNumber, place: TopicPartition, offset: CommittedOffset) {
+        let last = self.written.entry(place.clone()).or_insert(number);
+        if *last <= number {
+            *last = number;
+            self.offsets.insert(place, offset);
         }
     }
 

@@ -5,7 +5,7 @@ use std::{any::Any, future::poll_fn, sync::Arc, time::Duration};
 use super::{
     core::Shared,
     driver::Verb,
-    group::{Epoch, MemberId, MemberState, Presence},
+    group::{CommitNumber, Epoch, MemberId, MemberState, Presence},
     link::Link,
     mailbox::Mailbox,
 };
@@ -158,7 +158,8 @@ impl Group for EmbeddedGroup {
                     .check(&Resource::Group(name.as_str().into()), Operation::Read)?;
                 core.check_commit(&name, id, epoch, &offsets)?;
                 core.version += 1;
-                core.groups.entry(name).or_default().store(offsets);
+                let number = CommitNumber(core.number());
+                core.groups.entry(name).or_default().store(number, offsets);
                 Ok(())
             })
         });

@@ -8,7 +8,7 @@ use std::{
 use super::{
     core::Core,
     driver::Driver,
-    group::{Epoch, MemberId},
+    group::{CommitNumber, Epoch, MemberId},
     log::TxnNumber,
     pieces::Piece,
 };
@@ -38,8 +38,15 @@ struct Open {
     phase: Phase,
     /// Where it has written.
     places: BTreeSet<TopicPartition>,
-    /// The offsets it shall commit, by group.
-    offsets: Vec<(String, Vec<OffsetCommit>)>,
+    /// The offsets it shall commit.
+    offsets: Vec<Pending>,
+}
+
+/// Offsets that a transaction shall commit.
+struct Pending {
+    group: String,
+    number: CommitNumber,
+    offsets: Vec<OffsetCommit>,
 }
 
 /// How far a transaction is.
@@ -66,8 +73,10 @@ impl Transactions {
             .0
             .values()
             .filter_map(|coordinated| coordinated.open.as_ref());
-        let mut offsets = open.flat_map(|open| &open.offsets);
-        offsets.any(|(of, offsets)| of == group && offsets.iter().any(|offset| offset.partition == *place))
+        let mut pending = open.flat_map(|open| &open.offsets);
+        pending.any(|pending| {
+            pending.group == group && pending.offsets.iter().any(|offset| offset.partition == *place)
+        })
     }
 }
 
@@ -125,8 +134,13 @@ impl Core {
     ) -> Result<()> {
         self.licensed(licence)?;
         self.check_commit(group, member, epoch, &offsets)?;
+        let number = CommitNumber(self.number());
         let open = self.transaction(driver, licence)?;
-        open.offsets.push((group.to_owned(), offsets));
+        open.offsets.push(Pending {
+            group: group.to_owned(),
+            number,
+            offsets,
+        });
         Ok(())
     }
 
@@ -255,7 +269,7 @@ impl Core {
         number: TxnNumber,
         committed: bool,
         places: &BTreeSet<TopicPartition>,
-        offsets: Vec<(String, Vec<OffsetCommit>)>,
+        offsets: Vec<Pending>,
     ) {
         self.version += 1;
         for place in places {
@@ -268,10 +282,9 @@ impl Core {
                 self.wake_readers(wakers);
             }
         }
-        for (group, offsets) in offsets {
-            if committed {
-                self.groups.entry(group).or_default().store(offsets);
-            }
+        for pending in offsets.into_iter().filter(|_| committed) {
+            let group = self.groups.entry(pending.group).or_default();
+            group.store(pending.number, pending.offsets);
         }
     }
 }

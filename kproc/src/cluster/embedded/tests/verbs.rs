@@ -49,6 +49,32 @@ fn a_queue_without_a_position_says_so() {
     assert_eq!(error.kind, ClusterErrorKind::Fatal);
 }
 
+/// Also if the marker of the first one is written after the second one: Kafka goes by the order in its log of offsets.
+#[test]
+fn the_offset_that_was_committed_last_stays() {
+    for seed in 0..50 {
+        let mut world = World::new(seed, 1);
+        let (connection, mut member) = world.join();
+        let own = world.assigned(&mut member);
+        let mut producer = connection
+            .producer(ProducerOptions {
+                transactional_id: Some("id".into()),
+                ..ProducerOptions::default()
+            })
+            .unwrap();
+        world.run(producer.init()).unwrap();
+        world.run(producer.send(&mut one("a"))).unwrap();
+        let group = member.group();
+        world
+            .run(producer.commit(group.clone(), vec![offset(&own[0], 1)]))
+            .unwrap();
+        world.run(group.commit(vec![offset(&own[0], 2)])).unwrap();
+        let committed = world.run(group.committed(vec![place(0)])).unwrap();
+        let next = committed[0].as_ref().map(|offset| offset.next);
+        assert_eq!(next, Some(Offset::new(2)), "seed {seed}");
+    }
+}
+
 /// Committed offsets are told once they are decided, and a commit may be answered before its markers are written.
 #[test]
 fn offsets_of_a_transaction_are_waited_for_and_its_marker_may_lag() {

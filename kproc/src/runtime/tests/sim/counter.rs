@@ -46,14 +46,8 @@ impl Workload for Counter {
                 let partition = chance.below(u64::from(PARTITIONS)) as u32;
                 let key = format!("p{partition}k{}", chance.below(KEYS));
                 let number = numbers.entry(key.clone()).or_default();
-                input.push(Write {
-                    at,
-                    topic: "words",
-                    partition,
-                    key,
-                    value: *number,
-                    timestamp: Timestamp::from_millis(at.as_millis() as i64),
-                });
+                let timestamp = Timestamp::from_millis(at.as_millis() as i64);
+                input.push(Write::number(("words", partition), at, timestamp, &key, *number));
                 *number += 1;
             }
             at += chance.time(Duration::from_millis(200));
@@ -72,7 +66,7 @@ impl Workload for Counter {
     fn judge(&self, mode: Mode, input: &[Write]) -> Box<dyn Judge> {
         let mut due = BTreeMap::new();
         for write in input {
-            *due.entry(write.key.clone()).or_default() += 1;
+            *due.entry(write.key()).or_default() += 1;
         }
         Box::new(Model {
             mode,

@@ -184,8 +184,8 @@ impl Run {
                 let record = RawRecord {
                     partition: Some(crate::Partition::new(write.partition)),
                     timestamp: Some(write.timestamp),
-                    key: Some(write.key.as_bytes()),
-                    value: Some(&write.value.to_be_bytes()),
+                    key: write.key.as_deref(),
+                    value: write.value.as_deref(),
                     ..RawRecord::default()
                 };
                 outbox.push_raw(&Arc::from(write.topic), &record);

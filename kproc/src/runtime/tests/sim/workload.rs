@@ -14,7 +14,7 @@ use std::{
 use super::{
     chance::Chance,
     counter::Counter,
-    loads::{Chain, Join, Timers},
+    loads::{Chain, Join, Mixed, Timers},
 };
 use crate::{
     Clock, Offset, Partition, Record, Timestamp, TopicPartition, engine::Factory, runtime::Settings,
@@ -22,7 +22,7 @@ use crate::{
 };
 
 /// All workloads.
-pub(super) const ALL: &[&dyn Workload] = &[&Counter, &Chain, &Join, &Timers];
+pub(super) const ALL: &[&dyn Workload] = &[&Counter, &Chain, &Join, &Timers, &Mixed];
 
 /// What holds, or in which way it does not.
 pub(super) type Verdict = Result<(), String>;
@@ -51,8 +51,9 @@ pub(super) trait Workload: Sync {
 }
 
 /// What a trial's instances promise.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub(super) enum Mode {
+    #[default]
     AtLeastOnce,
     ExactlyOnce,
 }
@@ -63,9 +64,40 @@ pub(super) struct Write {
     pub(super) at: Duration,
     pub(super) topic: &'static str,
     pub(super) partition: u32,
-    pub(super) key: String,
-    pub(super) value: i64,
     pub(super) timestamp: Timestamp,
+    pub(super) key: Option<Vec<u8>>,
+    pub(super) value: Option<Vec<u8>>,
+}
+
+impl Write {
+    /// One with a text and a number.
+    pub(super) fn number(
+        place: (&'static str, u32),
+        at: Duration,
+        timestamp: Timestamp,
+        key: &str,
+        value: i64,
+    ) -> Self {
+        Self {
+            at,
+            topic: place.0,
+            partition: place.1,
+            timestamp,
+            key: Some(key.into()),
+            value: Some(value.to_be_bytes().into()),
+        }
+    }
+
+    /// The key of such a one.
+    pub(super) fn key(&self) -> String {
+        String::from_utf8_lossy(self.key.as_deref().unwrap_or_default()).into_owned()
+    }
+
+    /// The value of such a one.
+    pub(super) fn value(&self) -> i64 {
+        let bytes = self.value.as_deref().and_then(|value| value.try_into().ok());
+        bytes.map_or(i64::MIN, i64::from_be_bytes)
+    }
 }
 
 /// Knows what must come of a trial's input.

@@ -116,14 +116,10 @@ impl Workload for Chain {
         let mut all = Vec::new();
         for round in 0..40 {
             for partition in 0..PARTITIONS {
-                all.push(Write {
-                    at,
-                    topic: "words",
-                    partition,
-                    key: format!("p{partition}k{}", chance.below(KEYS)),
-                    value: round * 10 + chance.below(10) as i64,
-                    timestamp: Timestamp::from_millis(round),
-                });
+                let key = format!("p{partition}k{}", chance.below(KEYS));
+                let value = round * 10 + chance.below(10) as i64;
+                let timestamp = Timestamp::from_millis(round);
+                all.push(Write::number(("words", partition), at, timestamp, &key, value));
             }
             at += chance.time(Duration::from_millis(120));
         }
@@ -148,12 +144,12 @@ impl Workload for Chain {
         let mut numbers: BTreeMap<String, i64> = BTreeMap::new();
         let mut steps: BTreeMap<(String, String), Vec<(i64, i64)>> = BTreeMap::new();
         for write in input {
-            let number = numbers.entry(write.key.clone()).or_default();
+            let number = numbers.entry(write.key()).or_default();
             *number += 1;
-            let place = (group_of(write.value), write.key.clone());
+            let place = (group_of(write.value()), write.key());
             // Counted again, they have other numbers.
             let number = if mode == Mode::ExactlyOnce { *number } else { 0 };
-            steps.entry(place).or_default().push((number, write.value));
+            steps.entry(place).or_default().push((number, write.value()));
         }
         let steps = steps.into_iter();
         Box::new(Model {

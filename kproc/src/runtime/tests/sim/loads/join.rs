@@ -93,14 +93,9 @@ impl Workload for Join {
                     if chance.one_in(8) {
                         continue;
                     }
-                    all.push(Write {
-                        at,
-                        topic,
-                        partition,
-                        key: format!("p{partition}k{}", chance.below(KEYS)),
-                        value: round,
-                        timestamp: Timestamp::from_millis(round + chance.below(4) as i64),
-                    });
+                    let key = format!("p{partition}k{}", chance.below(KEYS));
+                    let timestamp = Timestamp::from_millis(round + chance.below(4) as i64);
+                    all.push(Write::number((topic, partition), at, timestamp, &key, round));
                 }
             }
             at += chance.time(Duration::from_millis(120));
@@ -120,7 +115,7 @@ impl Workload for Join {
         let mut sides: BTreeMap<String, [Vec<i64>; 2]> = BTreeMap::new();
         for write in input {
             let side = usize::from(write.topic == "right");
-            sides.entry(write.key.clone()).or_default()[side].push(write.value);
+            sides.entry(write.key()).or_default()[side].push(write.value());
         }
         let pairs = |[lefts, rights]: &[Vec<i64>; 2]| -> Vec<_> {
             lefts.iter().copied().zip(rights.iter().copied()).collect()

@@ -5,17 +5,18 @@
 
 mod chain;
 mod join;
+mod mixed;
 mod order;
 mod timers;
 
-pub(super) use self::{chain::Chain, join::Join, timers::Timers};
+pub(super) use self::{chain::Chain, join::Join, mixed::Mixed, timers::Timers};
 
 use std::{collections::BTreeMap, fmt::Debug};
 
 use kproc_store::codec::{Codec, Data, KeyCodec, Own};
 
 use super::workload::{End, Seen, Verdict};
-use crate::Topic;
+use crate::{Partition, Topic};
 
 /// Key and value of a record as its topic has them, if neither is null.
 fn decoded<'s, K: Codec, V: Codec>(
@@ -31,19 +32,32 @@ fn decoded<'s, K: Codec, V: Codec>(
     Ok((key, value))
 }
 
-/// What a changelog comes to, over all partitions.
+/// What a changelog comes to, over all partitions, which have no keys in common.
 fn table<K, V>(end: &End<'_>, changelog: &str) -> Result<BTreeMap<K::Owned, V::Owned>, String>
+where
+    K: KeyCodec + Own<Owned: Ord>,
+    V: Codec + Own,
+{
+    let entries = entries::<K, V>(end, changelog)?;
+    Ok(entries
+        .into_iter()
+        .map(|((_, key), value)| (key, value))
+        .collect())
+}
+
+/// What a changelog comes to, by partition and key.
+fn entries<K, V>(end: &End<'_>, changelog: &str) -> Result<BTreeMap<(Partition, K::Owned), V::Owned>, String>
 where
     K: KeyCodec + Own<Owned: Ord>,
     V: Codec + Own,
 {
     let tables = end.tables.iter();
     let tables = tables.filter(|(place, _)| *place.topic == *changelog);
-    let rows = tables.flat_map(|(_, rows)| rows);
-    rows.map(|(key, value)| {
+    let rows = tables.flat_map(|(place, rows)| rows.iter().map(|row| (place.partition, row)));
+    rows.map(|(partition, (key, value))| {
         let wrong = |error| format!("{changelog}: {error}");
         let key = K::decode_key(key).map_err(wrong)?;
-        Ok((K::own(key), V::own(V::decode(value).map_err(wrong)?)))
+        Ok(((partition, K::own(key)), V::own(V::decode(value).map_err(wrong)?)))
     })
     .collect()
 }

@@ -18,9 +18,18 @@ pub(super) struct Order<T> {
     grows: bool,
 }
 
-impl<T: PartialEq + Debug> Order<T> {
+impl<T: PartialEq + Clone + Debug> Order<T> {
     /// All that is due is known.
-    pub(super) fn of(mode: Mode, due: Vec<T>) -> Self {
+    pub(super) fn of(mode: Mode, mut due: Vec<T>) -> Self {
+        if mode == Mode::AtLeastOnce {
+            // Two of the same may be one that was read again.
+            let mut known = Vec::new();
+            due.retain(|item| {
+                let new = !known.contains(item);
+                known.extend(new.then(|| item.clone()));
+                new
+            });
+        }
         Self {
             mode,
             marks: vec![false; due.len()],

@@ -168,14 +168,9 @@ impl Workload for Timers {
         for round in 0..40 {
             for partition in 0..PARTITIONS {
                 let leap = if chance.one_in(10) { 30 } else { 0 };
-                all.push(Write {
-                    at,
-                    topic: "values",
-                    partition,
-                    key: format!("p{partition}k{}", chance.below(KEYS)),
-                    value: round,
-                    timestamp: Timestamp::from_millis(1000 + round * 4 + chance.below(6) as i64 + leap),
-                });
+                let key = format!("p{partition}k{}", chance.below(KEYS));
+                let timestamp = Timestamp::from_millis(1000 + round * 4 + chance.below(6) as i64 + leap);
+                all.push(Write::number(("values", partition), at, timestamp, &key, round));
             }
             at += chance.time(Duration::from_millis(120));
         }
@@ -183,7 +178,7 @@ impl Workload for Timers {
     }
 
     fn lingers(&self) -> Duration {
-        GATHERED * 4
+        Duration::from_secs(2)
     }
 
     fn factories(&self, stand: &Stand) -> Vec<Factory> {
@@ -204,7 +199,7 @@ impl Workload for Timers {
         let mut values: BTreeMap<String, Vec<i64>> = BTreeMap::new();
         let mut tasks = vec![TaskModel::default(); PARTITIONS as usize];
         for write in input {
-            values.entry(write.key.clone()).or_default().push(write.value);
+            values.entry(write.key()).or_default().push(write.value());
             tasks[write.partition as usize].take(write);
         }
         let kept = tasks.iter().flat_map(|task| task.open.clone()).collect();
@@ -241,9 +236,9 @@ struct TaskModel {
 
 impl TaskModel {
     fn take(&mut self, write: &Write) {
-        let open = self.open.entry(write.key.clone()).or_default();
+        let open = self.open.entry(write.key()).or_default();
         let space = if open.is_empty() { "" } else { " " };
-        *open = format!("{open}{space}{}", write.value);
+        *open = format!("{open}{space}{}", write.value());
         let time = write.timestamp.as_millis();
         match self.stream_time {
             Some(before) if time <= before => {}
