@@ -32,6 +32,7 @@ static BROKER: TestBroker = TestBroker::new(&[]);
 static HANDOVER_BROKER: TestBroker = TestBroker::new(&[]);
 static EXACT_BROKER: TestBroker = TestBroker::new(&[]);
 static GONE_BROKER: TestBroker = TestBroker::new(&[]);
+static FROZEN_BROKER: TestBroker = TestBroker::new(&[]);
 
 /// A cluster to test with.
 struct Kafka {
@@ -176,10 +177,16 @@ impl Program {
         Some(TICK * ticks.sum::<Result<u32, _>>().ok()?)
     }
 
+    fn signal(&self, signal: &str) {
+        let sent = Command::new("kill")
+            .args(["-s", signal, &self.0.id().to_string()])
+            .status();
+        assert!(sent.unwrap().success());
+    }
+
     /// Asks it to stop, as a service manager does, and waits for it.
     fn stop(mut self) -> ExitStatus {
-        let asked = Command::new("kill").arg(self.0.id().to_string()).status();
-        assert!(asked.unwrap().success());
+        self.signal("TERM");
         self.0.wait().unwrap()
     }
 }
@@ -361,5 +368,39 @@ fn exactly_once_counts_are_exact_over_crashes() {
         assert!(one.stop().success());
         assert!(other.stop().success());
         assert_eq!(kafka.counts().await, counts, "nothing came after");
+    });
+}
+
+/// At least once, a process that stood still for longer than its session writes none of its old counts over those of the
+/// process that has its partitions by then.
+#[test]
+fn c14_processes_that_stand_still_write_nothing_old() {
+    const SESSION: Duration = Duration::from_secs(2);
+    let Some(brokers) = FROZEN_BROKER.address() else {
+        return;
+    };
+    block_on(async {
+        let mut kafka = Kafka::new(brokers);
+        kafka.make_topics().await;
+        let states = [(); 2].map(|()| tempfile::tempdir().unwrap());
+        let [mut one, other] = [0, 1].map(|number: usize| Program::start(&kafka, states[number].path()));
+        let mut written = kafka.write_batches(40, Duration::from_millis(50)).await;
+        for frozen in [&one, &other, &one, &other] {
+            frozen.signal("STOP");
+            // For as long as others need to have its partitions, and to count on.
+            written += kafka.write_batches(80, SESSION / 40).await;
+            frozen.signal("CONT");
+            written += kafka.write_batches(40, SESSION / 40).await;
+        }
+        kafka.counted(&mut one, written).await;
+        kafka.committed(&mut one).await;
+        let counts = kafka.counts().await;
+        let each = written as u64 / 5;
+        for (word, number) in [("apple", 2 * each), ("plum", each), ("pear", each), ("fig", each)] {
+            let last = counts[word].last().unwrap();
+            assert!(*last >= number, "{word}: {last} of {number}");
+        }
+        assert!(one.stop().success());
+        assert!(other.stop().success());
     });
 }

@@ -40,6 +40,8 @@ pub(super) struct Shared {
     pub(super) now: Duration,
     /// Wall time at `now` zero.
     pub(super) epoch: Timestamp,
+    /// The latest that was.
+    latest_epoch: Timestamp,
     pub(super) random: u64,
     /// The longest that a [`Clock::point`] or a message takes as a rule; zero: nothing takes time.
     pub(super) longest_point: Duration,
@@ -99,6 +101,7 @@ impl SimClock {
         let shared = Shared {
             now: Duration::ZERO,
             epoch: Timestamp::from_millis(1_700_000_000_000),
+            latest_epoch: Timestamp::EPOCH,
             random: mix(seed.wrapping_add(GOLDEN)),
             longest_point: Duration::from_millis(2),
             slow_until: Duration::ZERO,
@@ -161,10 +164,11 @@ impl SimClock {
         shared.away.insert(coordinator, until);
     }
 
-    /// Nothing is slow, and nobody away.
+    /// Nothing is slow, and nobody away; the wall clock is no earlier than it has ever been.
     #[cfg(test)]
     pub(crate) fn calm_down(&self) {
         let mut shared = self.lock();
+        shared.epoch = shared.epoch.max(shared.latest_epoch);
         shared.slow_until = Duration::ZERO;
         shared.away.clear();
     }
@@ -181,6 +185,7 @@ impl SimClock {
     #[cfg(test)]
     pub(crate) fn jump_wall(&self, millis: i64) {
         let mut shared = self.lock();
+        shared.latest_epoch = shared.latest_epoch.max(shared.epoch);
         shared.epoch = Timestamp::from_millis(shared.epoch.as_millis() + millis);
     }
 
