@@ -109,6 +109,11 @@ fn start(args: &Args, clock: &SystemClock) -> Result<(Running, Duration), String
     let (brokers, input) = (args.text("brokers")?.to_owned(), args.text("topic")?);
     let threads = args.number("threads", 1)? as usize;
     let memory = args.number("memory-mib", 0)?;
+    let exactly_once = args.number("exactly-once", 0)? > 0;
+    let commit_ms = match args.number("commit-ms", 0)? {
+        0 => None,
+        millis => Some(Duration::from_millis(millis)),
+    };
     let app = App::new(id)
         .bind(&INPUT, input)
         .bind(&MAPPED, mapped)
@@ -117,6 +122,10 @@ fn start(args: &Args, clock: &SystemClock) -> Result<(Running, Duration), String
             settings.brokers = brokers.split(',').map(str::to_owned).collect();
             settings.state_dir = Some(args.state());
             settings.threads = threads;
+            if exactly_once {
+                settings.processing = kproc::config::Processing::ExactlyOnce;
+            }
+            settings.commit_interval = commit_ms;
             if memory > 0 {
                 settings.memory = kproc::config::Size(memory << 20);
             }

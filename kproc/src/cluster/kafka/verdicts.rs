@@ -14,21 +14,21 @@ use crate::cluster::ClusterErrorKind as Kind;
 pub(super) enum Step {
     /// Anything outside transactions that is not below: reading, asking, administration.
     Other,
-    /// A transactional producer settles what its id has left open (InitProducerId).
+    /// A transactional producer settles what its id has left open (`InitProducerId`).
     Init,
     /// A transaction begins (no request; librdkafka looks at its own state).
     Begin,
-    /// A record of a transaction is handed over or written (AddPartitionsToTxn, Produce).
+    /// A record of a transaction is handed over or written (`AddPartitionsToTxn`, `Produce`).
     Record,
-    /// Offsets are added to a transaction (AddOffsetsToTxn, TxnOffsetCommit).
+    /// Offsets are added to a transaction (`AddOffsetsToTxn`, `TxnOffsetCommit`).
     Offsets,
-    /// A transaction is committed (EndTxn).
+    /// A transaction is committed (`EndTxn`).
     Commit,
-    /// A transaction is aborted (EndTxn).
+    /// A transaction is aborted (`EndTxn`).
     Abort,
-    /// At least once: a record is handed over or written (Produce).
+    /// At least once: a record is handed over or written (`Produce`).
     Delivery,
-    /// At least once: offsets are committed (OffsetCommit).
+    /// At least once: offsets are committed (`OffsetCommit`).
     OffsetCommit,
 }
 
@@ -134,6 +134,7 @@ const fn row(codes: &'static [Code], cells: [Kind; 8], why: &'static str) -> Row
 
 /// The table. A code that is in no row has the last one.
 #[rustfmt::skip]
+#[expect(clippy::enum_glob_use, reason = "the names are long enough")]
 pub(super) const TABLE: &[Row] = {
     use Code::*;
     &[
