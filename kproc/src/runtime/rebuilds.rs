@@ -88,7 +88,7 @@ mod tests {
         let mut rebuilds = Rebuilds::default();
         let (mut now, mut waits) = (SECOND, vec![]);
         while rebuilds.failed(now).is_ok() {
-            waits.push((rebuilds.not_before() - now).as_millis());
+            waits.push(rebuilds.not_before().saturating_sub(now).as_millis());
             now = rebuilds.not_before();
         }
         assert_eq!(

@@ -134,7 +134,7 @@ const fn row(codes: &'static [Code], cells: [Kind; 8], why: &'static str) -> Row
 
 /// The table. A code that is in no row has the last one.
 #[rustfmt::skip]
-#[expect(clippy::enum_glob_use, reason = "the names are long enough")]
+#[allow(clippy::enum_glob_use, reason = "the names are long enough")]
 pub(super) const TABLE: &[Row] = {
     use Code::*;
     &[
