@@ -181,7 +181,13 @@ fn decoded<T: DeserializeOwned>(seen: &Seen, model: &mut Model) -> Option<T> {
 async fn read(reader: &mut dyn Reader, log: &mut Log) -> Result<()> {
     let place = log.place.clone();
     let ends = reader.watermarks(place.clone()).await?;
-    log.ended_early += u64::from(ends.stable < log.next);
+    if ends.stable < log.next {
+        log.ended_early += 1;
+        eprintln!(
+            "         {place} was read up to {}, and ends now at {ends:?}",
+            log.next
+        );
+    }
     while log.next < ends.stable {
         let mut read = reader.read(place.clone(), log.next, PIECE, WAIT).await?;
         while let Some(record) = read.batch.record(0, place.partition) {

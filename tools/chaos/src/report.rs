@@ -113,7 +113,7 @@ impl Report {
         }
         let _ = writeln!(
             text,
-            "\n{:<16}{:>9}{:>12}{:>12}{:>14}",
+            "\n{:<19}{:>9}{:>12}{:>12}{:>14}",
             "restores after", "tasks", "replayed", "at most", "in the store"
         );
         for before in Before::ALL {
@@ -122,7 +122,7 @@ impl Report {
             let most = of_kind().map(|restore| restore.replayed).max().unwrap_or(0);
             let _ = writeln!(
                 text,
-                "{before:<16}{:>9}{:>12}{most:>12}{:>14}",
+                "{before:<19}{:>9}{:>12}{most:>12}{:>14}",
                 of_kind().count(),
                 sum(|restore| restore.replayed),
                 sum(|restore| restore.entries),

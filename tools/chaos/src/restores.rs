@@ -1,6 +1,6 @@
 //! How much restores had to replay, from the logs of the processes.
 
-use std::{collections::BTreeSet, fmt, fs};
+use std::{collections::BTreeMap, fmt, fs};
 
 use serde::Deserialize;
 
@@ -9,31 +9,24 @@ use crate::process::Process;
 /// What came before a restore.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Before {
-    FirstStart,
+    /// The process had no state of the partition: it never had it, or was wiped.
+    Nothing,
     Kill,
     Stop,
-    Wiped,
-    /// The process had the partition back, or another, while it ran.
+    /// The process had the partition before, in this life.
     Running,
 }
 
 impl Before {
-    pub(crate) const ALL: [Self; 5] = [
-        Self::FirstStart,
-        Self::Kill,
-        Self::Stop,
-        Self::Running,
-        Self::Wiped,
-    ];
+    pub(crate) const ALL: [Self; 4] = [Self::Nothing, Self::Kill, Self::Stop, Self::Running];
 }
 
 impl fmt::Display for Before {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.pad(match self {
-            Self::FirstStart => "first start",
+            Self::Nothing => "nothing (no state)",
             Self::Kill => "kill -9",
             Self::Stop => "clean stop",
-            Self::Wiped => "wiped",
             Self::Running => "while running",
         })
     }
@@ -83,10 +76,9 @@ pub(crate) fn read(processes: &[Process]) -> Told {
 }
 
 fn read_log(log: &str, told: &mut Told) {
-    // How the last life ended, what this life began with, and which tasks it has had.
-    let mut ended = Before::FirstStart;
-    let mut begun = Before::FirstStart;
-    let mut had = BTreeSet::new();
+    // How the last life ended, and which tasks there is state of: from this life, or from one before.
+    let mut ended = Before::Nothing;
+    let mut had = BTreeMap::new();
     for line in log.lines() {
         let Ok(line) = serde_json::from_str::<Line>(line) else {
             continue;
@@ -94,17 +86,14 @@ fn read_log(log: &str, told: &mut Told) {
         match &*line.chaos {
             "killed" | "ended" => ended = Before::Kill,
             "stopped" => ended = Before::Stop,
-            "wiped" => ended = Before::Wiped,
-            "started" => {
-                begun = ended;
-                had.clear();
-            }
+            "wiped" => had.clear(),
+            "started" => had.values_mut().for_each(|before| *before = ended),
             _ => {}
         }
         if line.message == "state is restored" {
-            let again = !had.insert(line.task);
+            let before = had.insert(line.task, Before::Running);
             told.restores.push(Restore {
-                before: if again { Before::Running } else { begun },
+                before: before.unwrap_or(Before::Nothing),
                 replayed: line.replayed,
                 entries: line.entries,
             });
@@ -134,6 +123,7 @@ mod tests {
             restored("0/1", 3),
             "{\"message\":\"lost: somebody else may be processing it already\"}".to_owned(),
             restored("0/1", 4),
+            restored("0/2", 7),
             "{\"chaos\":\"stopped\"}".to_owned(),
             "{\"chaos\":\"wiped\"}".to_owned(),
             "{\"chaos\":\"started\"}".to_owned(),
@@ -147,10 +137,11 @@ mod tests {
             .map(|restore| (restore.before, restore.replayed))
             .collect();
         let wanted = [
-            (Before::FirstStart, 0),
+            (Before::Nothing, 0),
             (Before::Kill, 3),
             (Before::Running, 4),
-            (Before::Wiped, 9),
+            (Before::Nothing, 7),
+            (Before::Nothing, 9),
         ];
         assert_eq!((restores, told.lost), (wanted.to_vec(), 1));
     }

@@ -26,7 +26,7 @@ use crate::{
     options::Options,
     process::Process,
     report::Report,
-    restores::{self, Before},
+    restores,
     storm::{Deeds, Storm},
     stuck, transactions, verify,
 };
@@ -246,11 +246,7 @@ impl Run<'_> {
         let before = restores::read(only).restores.len();
         loop {
             storm.live(&mut only[0], LOOK).await?;
-            let restores = restores::read(only).restores;
-            let wiped = restores[before..]
-                .iter()
-                .filter(|restore| restore.before == Before::Wiped);
-            if wiped.count() >= self.options.partitions as usize {
+            if restores::read(only).restores.len() >= before + self.options.partitions as usize {
                 break;
             }
             if self.clock.now() > patience {
