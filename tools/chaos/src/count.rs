@@ -3,7 +3,6 @@
 use std::{ffi::OsString, process::ExitCode};
 
 use kproc::prelude::*;
-use rustix::process::{Pid, Signal, getppid, set_parent_process_death_signal};
 use serde::{Deserialize, Serialize};
 
 /// The application's id: the name of its group, and what its topics begin with.
@@ -71,14 +70,7 @@ impl Count {
     }
 }
 
-/// The whole program: what any user's `main` would be, but that it does not outlive the process that `parent` says.
-pub(crate) fn main(parent: Option<i32>, arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
-    if let Some(parent) = parent {
-        let dies = set_parent_process_death_signal(Some(Signal::KILL));
-        if dies.is_err() || getppid() != Pid::from_raw(parent) {
-            eprintln!("the process that started this one is gone");
-            return ExitCode::FAILURE;
-        }
-    }
+/// The whole program: what any user's `main` would be.
+pub(crate) fn main(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
     App::new(APP).processor::<Count>().main_with(arguments)
 }

@@ -41,14 +41,13 @@ const FAILED: u8 = 2;
 const NO_BROKER: u8 = 3;
 
 fn main() -> ExitCode {
+    if let Err(error) = process::end_with_parent() {
+        eprintln!("kproc-chaos: {error}");
+        return ExitCode::from(FAILED);
+    }
     let mut arguments = std::env::args_os();
     if arguments.nth(1).is_some_and(|job| job == "count") {
-        let parent = std::env::var(process::PARENT).ok();
-        let parent = parent.and_then(|parent| parent.parse().ok());
-        return count::main(
-            parent,
-            std::iter::once("kproc-chaos count".into()).chain(arguments),
-        );
+        return count::main(std::iter::once("kproc-chaos count".into()).chain(arguments));
     }
     let options = Options::parse(SystemClock::new().wall().as_millis().unsigned_abs() % 1_000_000);
     if options.plan {

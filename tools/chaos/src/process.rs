@@ -8,12 +8,24 @@ use std::{
     process::{Child, Command, ExitStatus, Stdio},
 };
 
-use rustix::process::{Pid, Signal, kill_process};
+use rustix::process::{Pid, Signal, getppid, kill_process, set_parent_process_death_signal};
 
 use crate::{count::APP, options::Options};
 
-/// Names to the application the process whose death is its own.
-pub(crate) const PARENT: &str = "CHAOS_PARENT";
+/// Names to a process the one whose death is its own.
+const PARENT: &str = "CHAOS_PARENT";
+
+/// Does not outlive the process that has started this one, if that asked for it. (Strictly, the thread that did.)
+pub(crate) fn end_with_parent() -> io::Result<()> {
+    let Some(parent) = std::env::var_os(PARENT) else {
+        return Ok(());
+    };
+    set_parent_process_death_signal(Some(Signal::KILL))?;
+    // It may have died before.
+    let is_there = getppid().is_some_and(|pid| *pid.as_raw_nonzero().to_string() == *parent);
+    let gone = || io::Error::other("the process that has started this one is gone");
+    is_there.then_some(()).ok_or_else(gone)
+}
 
 /// One of the processes, whether it runs or not.
 pub(crate) struct Process {

@@ -33,6 +33,8 @@ use crate::{
 
 /// How often the observer looks.
 const LOOK: Duration = Duration::from_millis(250);
+/// Without any output for longer than this, something deserves a look.
+const LONG: Duration = Duration::from_secs(20);
 /// How often a line tells how things go.
 const TELL: Duration = Duration::from_secs(10);
 
@@ -150,7 +152,11 @@ impl Run<'_> {
                 let looked = observer.look().await;
                 let now = storm.clock.now();
                 if observer.model.outputs > outputs {
-                    *longest = (*longest).max(now.saturating_sub(since));
+                    let waited = now.saturating_sub(since);
+                    if waited > LONG {
+                        eprintln!("         nothing came out for {} s", waited.as_secs());
+                    }
+                    *longest = (*longest).max(waited);
                     (outputs, since) = (observer.model.outputs, now);
                 }
                 if now > told + TELL {

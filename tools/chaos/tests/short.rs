@@ -9,6 +9,7 @@ const NO_BROKER: i32 = 3;
 fn nothing_is_lost_and_nothing_twice_through_twenty_kills() {
     let output = Command::new(env!("CARGO_BIN_EXE_kproc-chaos"))
         .args(["--time", "60", "--kills", "20", "--broker-harm", "2"])
+        .env("CHAOS_PARENT", std::process::id().to_string())
         .output()
         .unwrap();
     let (report, log) = (
