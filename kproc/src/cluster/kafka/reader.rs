@@ -199,11 +199,10 @@ impl Reader for KafkaReader {
                     return Err(failed(format_args!("the ends of {partition}"), &error));
                 }
             };
-            let offset = |offset: i64| Offset::new(offset.max(0) as u64);
             Ok(Watermarks {
-                earliest: offset(earliest),
-                stable: offset(stable),
-                latest: offset(latest),
+                earliest,
+                stable,
+                latest,
             })
         })
     }

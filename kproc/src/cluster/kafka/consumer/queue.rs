@@ -312,8 +312,7 @@ impl SeekJob {
 
     fn ask(&self, spec: OffsetSpec) -> std::result::Result<Offset, NativeError> {
         let call = list_offset(self.queue.client(), &self.place, spec).map_err(invalid)?;
-        let offset = call.wait(Duration::from_millis(SEEK_TIMEOUT as u64))?;
-        Ok(Offset::new(offset.max(0) as u64))
+        call.wait(Duration::from_millis(SEEK_TIMEOUT as u64))
     }
 }
 

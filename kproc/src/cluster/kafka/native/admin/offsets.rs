@@ -6,12 +6,15 @@ use rdkafka_sys as sys;
 
 use super::{
     super::{
-        Call, Client, NativeError, PartitionList, Queue,
+        Call, Client, Code, NativeError, PartitionList, Queue,
         list::{self, Entry},
     },
     Options, elements, no_answer,
 };
-use crate::{cluster::Result, record::TopicPartition};
+use crate::{
+    cluster::Result,
+    record::{Offset, TopicPartition},
+};
 
 /// What is asked of a partition.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -28,7 +31,7 @@ pub(in crate::cluster::kafka) fn list_offset(
     client: &Arc<Client>,
     place: &TopicPartition,
     spec: OffsetSpec,
-) -> Result<Call<i64>> {
+) -> Result<Call<Offset>> {
     let offset = match spec {
         OffsetSpec::Earliest => PartitionList::BEGINNING,
         OffsetSpec::Stable | OffsetSpec::Latest => PartitionList::END,
@@ -58,12 +61,22 @@ pub(in crate::cluster::kafka) fn list_offset(
                 .map(|info| list::copied(&*sys::rd_kafka_ListOffsetsResultInfo_topic_partition(*info)))
                 .collect::<Vec<_>>()
         };
-        let entry = entries.into_iter().next().ok_or_else(no_answer)?;
-        match entry.error {
-            Some(error) => Err(error),
-            None => Ok(entry.offset),
-        }
+        told(entries.into_iter().next().ok_or_else(no_answer)?)
     }))
+}
+
+/// What was told of a partition. When the connection is lost before a broker has answered, librdkafka (2.12) tells of no
+/// error, and leaves the place open. Taken for 0, that would be the end of an empty partition: a restore would find
+/// nothing to be restored.
+fn told(entry: Entry) -> std::result::Result<Offset, NativeError> {
+    match (entry.error, u64::try_from(entry.offset)) {
+        (Some(error), _) => Err(error),
+        (None, Ok(offset)) => Ok(Offset::new(offset)),
+        (None, Err(_)) => Err(NativeError::with(
+            Code::RD_KAFKA_RESP_ERR__TRANSPORT,
+            "the connection was lost before the broker had answered".into(),
+        )),
+    }
 }
 
 /// Deletes the records before these offsets.
@@ -87,4 +100,30 @@ pub(in crate::cluster::kafka) fn delete_records(
             list::entries(sys::rd_kafka_DeleteRecords_result_offsets(result))
         })
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::record::Partition;
+
+    #[test]
+    fn a_place_that_was_left_open_is_no_place() {
+        let entry = |offset: i64, error: Option<NativeError>| Entry {
+            partition: TopicPartition::new("keys", Partition::new(0)),
+            offset,
+            metadata: String::new(),
+            error,
+        };
+        for offset in [0, 7] {
+            assert_eq!(told(entry(offset, None)).unwrap().get(), offset as u64);
+        }
+        for open in [-1, i64::from(sys::RD_KAFKA_OFFSET_INVALID)] {
+            let error = told(entry(open, None)).unwrap_err();
+            assert_eq!(error.code, Code::RD_KAFKA_RESP_ERR__TRANSPORT, "{open}");
+        }
+        let moved = NativeError::with(Code::RD_KAFKA_RESP_ERR_NOT_LEADER_FOR_PARTITION, String::new());
+        let error = told(entry(-1, Some(moved))).unwrap_err();
+        assert_eq!(error.code, Code::RD_KAFKA_RESP_ERR_NOT_LEADER_FOR_PARTITION);
+    }
 }
