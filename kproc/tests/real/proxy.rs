@@ -75,14 +75,14 @@ impl Proxy {
                     marked.lock().unwrap().insert(frame[4..8].to_owned());
                 }
                 true
-            })
+            });
         });
         let (from, to) = (broker.try_clone()?, client.try_clone()?);
         thread::spawn(move || {
             pass(from, to, |frame| {
                 let is_doomed = doomed.lock().unwrap().contains(&frame[0..4]);
                 !is_doomed || answers.loses()
-            })
+            });
         });
         Ok(())
     }

@@ -11,7 +11,7 @@ use super::{
     super::{
         consumer::{Membership, list_of},
         error::failed_step,
-        native::{Client, NativeError, Transaction},
+        native::{Client, Code, NativeError, Transaction},
         verdicts::Step,
     },
     deliveries::Deliveries,
@@ -101,11 +101,16 @@ impl Steps {
     ) -> Result<()> {
         let deadline = until(begun, self.timeout, self.clock.now());
         loop {
+            // A producer that was dropped takes no further step, as one that has crashed does not.
+            if self.deliveries.gone.load(Ordering::SeqCst) {
+                let over = NativeError::of(Code::RD_KAFKA_RESP_ERR__DESTROY);
+                return Err(failed_step(&self.id, step, &over));
+            }
             let Err(error) = call(&self.client) else {
                 return Ok(());
             };
             let again = error.retriable && !error.abortable && !error.fatal;
-            if !again || self.clock.now() >= deadline || self.deliveries.gone.load(Ordering::SeqCst) {
+            if !again || self.clock.now() >= deadline {
                 return Err(failed_step(&self.id, step, &error));
             }
         }
