@@ -22,7 +22,7 @@ use super::{
 };
 use crate::{
     clock::Clock,
-    cluster::{ClusterErrorKind, CommittedOffset, OffsetCommit, Positions},
+    cluster::{ClusterErrorKind, CommittedOffset, OffsetCommit, Ownership, Positions},
     engine::{Attached, Task, TaskCommit, stream_time},
     record::{Offset, TopicPartition},
 };
@@ -113,7 +113,7 @@ impl Worker {
     }
 
     /// Writes the state of what was committed.
-    async fn save_all(&mut self, committed: &[(Tenure, TaskCommit)], positions: &Positions) {
+    pub(super) async fn save_all(&mut self, committed: &[(Tenure, TaskCommit)], positions: &Positions) {
         let (clock, plan) = (self.clock.clone(), self.plan.clone());
         for (tenure, commit) in committed {
             let Some(seat) = self.seats.get_mut(tenure) else {
@@ -239,12 +239,20 @@ impl Worker {
                 let input = &seat.slot.inputs[*number];
                 OffsetCommit {
                     partition: input.partition.clone(),
-                    ownership: input.ownership,
+                    ownership: self.ownership(input.ownership),
                     next: *next,
                     metadata: committed::encode(&commit.metadata, input.origin, &marks),
                 }
             })
             .collect()
+    }
+
+    /// The assignment that a commit names: the one under which the records came.
+    fn ownership(&self, assigned: Ownership) -> Ownership {
+        if self.plan.has(Sabotage::StaleMetadata) {
+            return Ownership(assigned.0 - 1);
+        }
+        assigned
     }
 
     /// Commits offsets; asks again for as long as it may help. Committing an offset twice does no harm.

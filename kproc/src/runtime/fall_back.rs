@@ -9,7 +9,7 @@ use super::{
 };
 use crate::{
     TaskId,
-    cluster::{ClusterError, ClusterErrorKind},
+    cluster::{ClusterError, ClusterErrorKind, Positions},
 };
 
 /// Why a commit did not come about.
@@ -32,6 +32,14 @@ const LONGEST_WAIT: Duration = Duration::from_secs(10);
 impl Worker {
     /// A commit of these tasks has failed.
     pub(super) async fn commit_fails(&mut self, tasks: &[Tenure], fault: Fault, deadline: Option<Duration>) {
+        if self.plan.has(Sabotage::DoneBeforeAbortKept) {
+            let task = |tenure: &Tenure| self.seats.get(tenure)?.slot.task.as_ref();
+            let kept = tasks
+                .iter()
+                .filter_map(|tenure| Some((*tenure, task(tenure)?.unchanged())));
+            let kept: Vec<_> = kept.collect();
+            self.save_all(&kept, &Positions::new()).await;
+        }
         match fault {
             Fault::Production(error) if !self.outlet.is_transactional() => {
                 self.production_fails(tasks, &error).await;

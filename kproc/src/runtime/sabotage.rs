@@ -5,9 +5,22 @@
 
 use super::plan::Plan;
 
-/// A planted fault.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Sabotage {
+/// The list, so that tests have it, too.
+macro_rules! faults {
+    ($($(#[$doc:meta])+ $fault:ident,)+) => {
+        /// A planted fault.
+        #[derive(Debug, Clone, Copy, PartialEq, Eq)]
+        pub(crate) enum Sabotage {
+            $($(#[$doc])+ $fault,)+
+        }
+
+        /// All of them.
+        #[cfg(test)]
+        pub(crate) const ALL: &[Sabotage] = &[$(Sabotage::$fault,)+];
+    };
+}
+
+faults! {
     /// The state is written before the cluster has accepted what belongs to it.
     StateFirst,
     /// At least once: the offsets are committed before the records are written.
@@ -46,28 +59,13 @@ pub(crate) enum Sabotage {
     /// the connection.)
     #[cfg(test)]
     FreshMetadata,
+    /// What was done before an abort stays, and is done again.
+    DoneBeforeAbortKept,
+    /// A commit is under the name of an assignment of before.
+    StaleMetadata,
+    /// Whatever state there is, it is restored from nothing.
+    StateWiped,
 }
-
-/// All of them.
-#[cfg(test)]
-pub(crate) const ALL: &[Sabotage] = &[
-    Sabotage::StateFirst,
-    Sabotage::OffsetsFirst,
-    Sabotage::ChangelogsBesideOutputs,
-    Sabotage::WriteErrorsIgnored,
-    Sabotage::UnknownTakenForAborted,
-    Sabotage::NoFallBack,
-    Sabotage::NoRewind,
-    Sabotage::ReadTakenForProcessed,
-    Sabotage::SentBeforeCommit,
-    Sabotage::ReleasedFirst,
-    Sabotage::NoLastCommit,
-    Sabotage::UncommittedRestored,
-    Sabotage::RestoreEndsEarly,
-    Sabotage::RestoreSaysDone,
-    Sabotage::DeletionsForgotten,
-    Sabotage::PositionWithoutState,
-];
 
 impl Plan {
     /// Whether a test has planted this fault.

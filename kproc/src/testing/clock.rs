@@ -57,6 +57,8 @@ pub(super) struct Shared {
     pub(super) ready: Vec<u64>,
     /// Whether somebody waits until something outside wakes a future.
     pub(super) waiting: bool,
+    /// Whose future is being polled.
+    pub(super) polled: Option<Crew>,
     /// Spawned, not yet made.
     pub(super) seeds: Vec<(Crew, Seed)>,
     pub(super) trace: Option<Vec<u8>>,
@@ -111,6 +113,7 @@ impl SimClock {
             timers: BTreeMap::new(),
             ready: Vec::new(),
             waiting: false,
+            polled: None,
             seeds: Vec::new(),
             trace: None,
         };
@@ -201,11 +204,32 @@ impl SimClock {
         std::mem::replace(&mut self.lock().mishaps, mishaps)
     }
 
-    /// Decides whether one of `choices` happens to `whom` now, if anything goes wrong in this simulation.
-    pub(crate) fn mishap<C: Debug + Copy>(&self, whom: &dyn Debug, choices: &[C]) -> Option<C> {
+    /// Whose future is being polled now.
+    #[cfg(test)]
+    pub(crate) fn polled(&self) -> Option<Crew> {
+        self.lock().polled
+    }
+
+    /// Decides whether one of `choices` happens to `whom` now, as one in so many times.
+    #[cfg(test)]
+    pub(crate) fn mishap<C: Debug + Copy>(&self, one_in: u64, whom: &dyn Debug, choices: &[C]) -> Option<C> {
         let mut shared = self.lock();
         let now = shared.now;
-        shared.mishaps.as_mut()?.decide(now, whom, choices)
+        shared.mishaps.as_mut()?.decide(now, one_in, whom, choices)
+    }
+
+    /// Decides whether one of `choices` happens to a request to the cluster of this kind, if any goes wrong in this
+    /// simulation.
+    pub(super) fn request_mishap<C: Debug + Copy>(
+        &self,
+        kind: u64,
+        whom: &dyn Debug,
+        choices: &[C],
+    ) -> Option<C> {
+        let mut shared = self.lock();
+        let now = shared.now;
+        let mishaps = shared.mishaps.as_mut()?;
+        mishaps.decide(now, mishaps.of_requests(kind)?, whom, choices)
     }
 
     /// Adds a future to a crew.

@@ -141,6 +141,7 @@ impl Executor {
             };
             let number = shared.ready.remove(choice);
             shared.note(b'p', number);
+            shared.polled = self.running.get(&number).map(|running| running.crew);
             number
         };
         self.steps += 1;
@@ -187,6 +188,7 @@ impl Executor {
                 return false;
             };
             shared.now = shared.now.max(at);
+            shared.polled = None;
             due
         };
         match due {

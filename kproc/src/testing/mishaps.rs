@@ -11,9 +11,9 @@ use crate::clock::{GOLDEN, mix};
 /// See the module.
 pub(crate) struct Mishaps {
     seed: u64,
-    /// One in so many decisions falls for the worse.
-    one_in: u64,
-    /// Of those, only the ones with these numbers.
+    /// About one in so many requests to the cluster goes wrong; `None`: none does.
+    requests: Option<u64>,
+    /// Of what goes wrong, only the ones with these numbers.
     only: Option<BTreeSet<u64>>,
     asked: u64,
     struck: Vec<Mishap>,
@@ -31,11 +31,11 @@ pub(crate) struct Mishap {
 
 #[cfg(test)]
 impl Mishaps {
-    /// One in so many decisions falls for the worse, by chance alone: how others ended has no part in it.
-    pub(crate) fn new(seed: u64, one_in: u64, only: Option<BTreeSet<u64>>) -> Self {
+    /// Whether a decision falls for the worse is up to the seed and its number alone: how others fell has no part in it.
+    pub(crate) fn new(seed: u64, requests: Option<u64>, only: Option<BTreeSet<u64>>) -> Self {
         Self {
             seed,
-            one_in,
+            requests,
             only,
             asked: 0,
             struck: Vec::new(),
@@ -49,19 +49,31 @@ impl Mishaps {
 }
 
 impl Mishaps {
-    /// Decides whether one of `choices` happens to `whom`.
+    /// As one in how many times requests of a kind go wrong: of some kinds more often than of others, so that each kind has
+    /// its simulations.
+    pub(super) fn of_requests(&self, kind: u64) -> Option<u64> {
+        let one_in = self.requests?;
+        let most = one_in.min(5);
+        Some(match mix(self.seed ^ mix(kind)) % 4 {
+            0 => one_in * 4,
+            1 => one_in,
+            2 => (one_in / 4).max(most),
+            _ => (one_in / 10).max(most),
+        })
+    }
+
+    /// Decides whether one of `choices` happens to `whom`, as one in so many times.
     pub(super) fn decide<C: Debug + Copy>(
         &mut self,
         now: Duration,
+        one_in: u64,
         whom: &dyn Debug,
         choices: &[C],
     ) -> Option<C> {
         self.asked += 1;
         let number = self.asked;
         let chance = mix(self.seed ^ number.wrapping_mul(GOLDEN));
-        if !chance.is_multiple_of(self.one_in)
-            || self.only.as_ref().is_some_and(|only| !only.contains(&number))
-        {
+        if !chance.is_multiple_of(one_in) || self.only.as_ref().is_some_and(|only| !only.contains(&number)) {
             return None;
         }
         let choice = choices.get((mix(chance) % choices.len().max(1) as u64) as usize)?;

@@ -31,7 +31,18 @@ fn faults_of(verb: Verb) -> &'static [Fault] {
             Fault::LoseRequest,
             Fault::LoseAnswer,
         ],
-        Verb::SendOffsets | Verb::EndTransaction => &[
+        // Whether it is committed is what nobody must guess: so that happens more often.
+        Verb::EndTransaction => &[
+            Fault::Refuse(Kind::Retriable),
+            Fault::Refuse(Kind::AbortTransaction),
+            Fault::Refuse(Kind::Fenced),
+            Fault::Refuse(Kind::Unknown),
+            Fault::LoseRequest,
+            Fault::LoseAnswer,
+            Fault::LoseAnswer,
+            Fault::LoseAnswer,
+        ],
+        Verb::SendOffsets => &[
             Fault::Refuse(Kind::Retriable),
             Fault::Refuse(Kind::AbortTransaction),
             Fault::Refuse(Kind::Fenced),
@@ -92,7 +103,7 @@ impl Driver for SimClock {
                 _ => Fault::Refuse(ClusterErrorKind::Retriable),
             });
         }
-        self.mishap(&verb, faults_of(verb))
+        self.request_mishap(verb as u64, &verb, faults_of(verb))
     }
 }
 

@@ -151,6 +151,9 @@ impl Restore {
             let directory = self.directory(processor, task);
             let stores: Vec<_> = spec.stores.iter().map(|(store, _)| store.clone()).collect();
             let failed = |reason: String| self.state(task, processor, reason);
+            if self.plan.has(Sabotage::StateWiped) {
+                let _ = std::fs::remove_dir_all(&directory);
+            }
             let opened = Environment::open(&directory, &stores, &self.plan.settings.store, self.clock.wall());
             let Opened {
                 environment,

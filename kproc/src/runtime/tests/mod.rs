@@ -3,14 +3,11 @@
 mod denied;
 mod draining;
 mod failing;
-mod histories;
-mod history;
 mod kit;
 mod leaks;
 mod producing;
 mod rebalancing;
 mod restoring;
-mod sabotage;
 mod sim;
 mod starting;
 mod stopping;

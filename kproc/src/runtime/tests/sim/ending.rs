@@ -78,8 +78,7 @@ fn environment_is_right(
         };
         if let Some(key) = rows.keys().chain(due.keys()).find(differs) {
             return Err(format!(
-                "{}: store `{}` is at {position} of {changelog}, and has {:?} where that has {:?}",
-                directory.display(),
+                "store `{}` is at {position} of {changelog}, and has {:?} where that has {:?}",
                 store.name,
                 rows.get(key).map(|row| String::from_utf8_lossy(row)),
                 due.get(key).map(|row| String::from_utf8_lossy(row)),

@@ -1,8 +1,8 @@
 //! What can happen to an instance, apart from single requests that go wrong.
 //!
 //! **A new kind** takes a few lines here and none elsewhere: a variant of [`Kind`] with all that makes it that one (how
-//! long, how much), a row in [`KINDS`] that says how one is drawn, an arm of `Display`, and an arm of [`happen`], which
-//! does it. A kind that finds nothing to happen to does nothing: any event can be left out of a plan, and the others stay
+//! long, how much), a row in [`KINDS`] that says how one is drawn, an arm of [`Kind::name`], and one of [`happen`],
+//! which does it. A kind that finds nothing to happen to does nothing: any event can be left out of a plan, and the others stay
 //! where they are. What goes on for a while ends by itself (`clock.schedule`), or by `calm_down` before the final check.
 //! (Single requests: `faults_of` in `testing/sim.rs`.)
 
@@ -19,7 +19,8 @@ use crate::{Clock, testing::clock::Coordinator};
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Kind {
     Start,
-    Stop,
+    /// It is asked to stop, within that time.
+    Stop(Duration),
     Crash,
     /// The network is cut, for longer than a session or not, and back; who was cut off believes what it believed.
     Cut(Duration),
@@ -169,11 +170,33 @@ fn wall_clock(chance: &mut Chance) -> Kind {
 }
 
 impl Kind {
+    pub(super) fn name(self) -> &'static str {
+        match self {
+            Self::Start => "start",
+            Self::Stop(_) => "stop",
+            Self::Crash => "crash",
+            Self::Cut(_) => "cut off",
+            Self::LoseState => "lose state",
+            Self::Freeze(_) => "stand still",
+            Self::Evict => "forgotten by the group",
+            Self::PowerLoss => "power loss",
+            Self::Reboot => "reboot",
+            Self::Disk(..) => "trouble with the disk",
+            Self::Harm(_) => "harm to the state",
+            Self::SwapState => "swap state",
+            Self::Backup => "copy state, or put the copy back",
+            Self::WallClock(_) => "the wall clock jumps",
+            Self::Slow(_) => "slow messages",
+            Self::Away(..) => "coordinator away",
+            Self::Compact => "compaction",
+        }
+    }
+
     /// Whether nothing of it is ever done twice.
     pub(super) fn is_clean(self) -> bool {
         matches!(
             self,
-            Self::Start | Self::Stop | Self::WallClock(_) | Self::Compact | Self::SwapState | Self::Backup
+            Self::Start | Self::Stop(_) | Self::WallClock(_) | Self::Compact | Self::SwapState | Self::Backup
         )
     }
 
@@ -188,11 +211,25 @@ impl Kind {
         matches!(self, Self::Slow(_))
     }
 
+    /// Whether state is as good afterwards as it was, or gone as a whole.
+    pub(super) fn spares_state(self) -> bool {
+        !matches!(
+            self,
+            Self::PowerLoss
+                | Self::Reboot
+                | Self::Disk(..)
+                | Self::Harm(_)
+                | Self::SwapState
+                | Self::Backup
+                | Self::WallClock(_)
+        )
+    }
+
     /// Whether the instance is up after it.
     pub(super) fn leaves_up(self) -> Option<bool> {
         match self {
             Self::Start => Some(true),
-            Self::Stop | Self::Crash | Self::PowerLoss => Some(false),
+            Self::Stop(_) | Self::Crash | Self::PowerLoss => Some(false),
             _ => None,
         }
     }
@@ -200,24 +237,15 @@ impl Kind {
 
 impl fmt::Display for Kind {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(self.name())?;
         match self {
-            Self::Start => f.write_str("start"),
-            Self::Stop => f.write_str("stop"),
-            Self::Crash => f.write_str("crash"),
-            Self::Cut(time) => write!(f, "cut off for {time:?}"),
-            Self::LoseState => f.write_str("lose state"),
-            Self::Freeze(time) => write!(f, "stand still for {time:?}"),
-            Self::Evict => f.write_str("forgotten by the group"),
-            Self::PowerLoss => f.write_str("power loss"),
-            Self::Reboot => f.write_str("reboot"),
-            Self::Disk(trouble, time) => write!(f, "disk {trouble:?} for {time:?}"),
-            Self::Harm(harm) => write!(f, "{harm:?}"),
-            Self::SwapState => f.write_str("swap state"),
-            Self::Backup => f.write_str("copy state, or put the copy back"),
-            Self::WallClock(minutes) => write!(f, "the wall clock jumps by {minutes} min"),
-            Self::Slow(time) => write!(f, "slow messages for {time:?}"),
-            Self::Away(coordinator, time) => write!(f, "coordinator {coordinator:?} away for {time:?}"),
-            Self::Compact => f.write_str("compaction"),
+            Self::Stop(time) => write!(f, " within {time:?}"),
+            Self::Cut(time) | Self::Freeze(time) | Self::Slow(time) => write!(f, " for {time:?}"),
+            Self::Disk(trouble, time) => write!(f, " {trouble:?} for {time:?}"),
+            Self::Harm(harm) => write!(f, " by {harm:?}"),
+            Self::WallClock(minutes) => write!(f, " by {minutes} min"),
+            Self::Away(coordinator, time) => write!(f, " {coordinator:?} for {time:?}"),
+            _ => Ok(()),
         }
     }
 }
@@ -253,7 +281,7 @@ fn happen_to_state(kind: Kind, slot: usize, site: &mut Site) -> bool {
             Kind::Harm(harm) => site.machine(slot).harm(harm, &site.directory(slot)),
             Kind::SwapState => site.swap_state(),
             Kind::Backup => site.backup(slot),
-            _ => std::fs::remove_dir_all(site.directory(slot)).is_ok(),
+            _ => site.lose_state(slot),
         }
 }
 
@@ -262,7 +290,7 @@ fn happen_to_instance(kind: Kind, slot: usize, site: &mut Site) -> bool {
         return false;
     };
     match kind {
-        Kind::Stop => instance.running.shutdown(Duration::from_secs(20)),
+        Kind::Stop(within) => site.stop(slot, within),
         Kind::Crash => site.crash(slot),
         Kind::PowerLoss => {
             site.crash(slot);

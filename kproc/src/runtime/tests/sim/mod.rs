@@ -12,40 +12,60 @@ mod counter;
 mod ending;
 mod event;
 mod loads;
+mod log;
 mod machine;
+mod many;
 mod observer;
 mod plan;
+mod planted;
+mod promises;
 mod run;
+mod shrink;
 mod site;
+mod story;
 mod trial;
 mod workload;
 
 use self::{
-    run::{Course, run, run_on},
+    log::run_logged,
+    many::Many,
+    run::{run, run_on},
     trial::Trial,
 };
 use crate::testing::exec::Executor;
 
-/// Trials in turn.
+/// The first trials, or as many as the environment says: see [`Many::of`].
 #[test]
 fn seeds() {
-    for number in 0..200 {
-        let trial = Trial::numbered(number);
-        tell(&trial, &run(&trial));
+    Many::of(200).run().tell();
+}
+
+/// All trials that ever failed: `failed.txt` has them, one a line.
+#[test]
+fn what_has_failed_before() {
+    let lines = include_str!("failed.txt").lines();
+    for line in lines.filter(|line| !line.is_empty() && !line.starts_with('#')) {
+        let trial: Trial = line.parse().unwrap();
+        let course = run(&trial);
+        assert!(course.verdict.is_ok(), "{}", story::tell(trial, course));
     }
 }
 
-/// The trial that `KPROC_TRIAL` says.
+/// The trial that `KPROC_TRIAL` says, with its log; a smaller one, if it fails and `KPROC_SHRINK` is set.
 #[test]
 fn replay() {
-    if let Ok(trial) = std::env::var("KPROC_TRIAL") {
-        let trial: Trial = trial.parse().unwrap();
-        let course = run(&trial);
-        println!(
-            "{} steps, {:?}, {} records processed",
-            course.steps, course.time, course.processed
-        );
-        tell(&trial, &course);
+    let Ok(trial) = std::env::var("KPROC_TRIAL") else {
+        return;
+    };
+    let trial: Trial = trial.parse().unwrap();
+    let (course, log) = run_logged(&trial);
+    println!("{log}\n{}", story::happened(&course));
+    if let Err(wrong) = &course.verdict {
+        let wrong = format!("{trial}: {wrong}");
+        if std::env::var("KPROC_SHRINK").is_ok() {
+            println!("{}", story::tell(trial, course));
+        }
+        panic!("{wrong}");
     }
 }
 
@@ -60,18 +80,5 @@ fn the_same_trial_takes_the_same_course() {
             first == second,
             "{trial} takes two courses, which part at byte {apart:?}"
         );
-    }
-}
-
-/// Fails if the trial did, with all that it takes to see why.
-fn tell(trial: &Trial, course: &Course) {
-    if let Err(wrong) = &course.verdict {
-        for (at, _, what) in &course.events {
-            println!("{at:?} {what}");
-        }
-        for mishap in &course.mishaps {
-            println!("{mishap:?}");
-        }
-        panic!("{}\n{wrong}", trial.command());
     }
 }

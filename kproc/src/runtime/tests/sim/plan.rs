@@ -14,9 +14,9 @@ pub(super) struct Plan {
     pub(super) events: Vec<Event>,
     pub(super) input: Vec<Write>,
     /// One in so many requests goes wrong; `None`: none does.
-    pub(super) mishaps: Option<u64>,
-    /// Whether handlers panic, now and then.
-    pub(super) panics: bool,
+    pub(super) requests: Option<u64>,
+    /// One in so many records makes its handler panic; `None`: none does.
+    pub(super) panics: Option<u64>,
     pub(super) commit_interval: Duration,
     /// How many records are restored at once: few, so that a restore takes some time, in which something can happen.
     pub(super) restore_batch: usize,
@@ -58,16 +58,23 @@ impl Plan {
         // Not everything in every plan: some things need others not to happen.
         let calm = chance.one_in(6);
         let kinds: Vec<&Draw> = KINDS.iter().filter(|_| !calm && chance.one_in(2)).collect();
-        let panics = chance.one_in(6);
-        let mishaps = chance.pick(&[None, None, Some(300), Some(100), Some(30)]);
+        let panics = chance.pick(&[None, None, None, Some(10)]);
+        let requests = chance.pick(&[None, None, Some(300), Some(100), Some(30)]);
         Self {
             events: events(&mut chance, &kinds, end),
             input,
-            mishaps: mishaps.filter(|_| !calm),
+            requests: requests.filter(|_| !calm),
             panics,
             commit_interval: Duration::from_millis(chance.pick(&[10, 20, 50, 100])),
             restore_batch: chance.pick(&[1, 2, 5, 100]),
         }
+    }
+}
+
+impl Plan {
+    /// Whether nothing happens because of which anything may be done twice.
+    pub(super) fn is_clean(&self) -> bool {
+        self.requests.is_none() && self.events.iter().all(|event| event.kind.is_clean())
     }
 }
 
@@ -99,7 +106,11 @@ fn kind(chance: &mut Chance, kinds: &[&Draw], up: bool) -> Kind {
     let when = if up { When::Up } else { When::Down };
     let fit = || kinds.iter().filter(|draw| draw.when == when);
     let all: u64 = fit().map(|draw| draw.weight).sum();
-    let usual = if up { Kind::Stop } else { Kind::Start };
+    let usual = if up {
+        Kind::Stop(Duration::from_secs(chance.pick(&[2, 20])))
+    } else {
+        Kind::Start
+    };
     if all == 0 || chance.one_in(3) {
         return usual;
     }

@@ -1,6 +1,7 @@
 //! A trial's run: what its plan says happens, every step is judged, and in the end somebody finishes the work.
 
 use std::{
+    collections::{BTreeMap, BTreeSet},
     panic::{AssertUnwindSafe, catch_unwind},
     sync::{Arc, Mutex},
     time::Duration,
@@ -28,13 +29,26 @@ use crate::{
 /// How a trial went.
 pub(super) struct Course {
     pub(super) verdict: Verdict,
-    /// The events that found something to happen to, and when they did.
-    pub(super) events: Vec<(Duration, u64, String)>,
+    /// The numbers of all events that were to happen.
+    pub(super) planned: BTreeSet<u64>,
+    /// Those that found something to happen to.
+    pub(super) events: Vec<Happened>,
+    /// How many records were written.
+    pub(super) written: usize,
     pub(super) mishaps: Vec<Mishap>,
     pub(super) steps: u64,
     pub(super) time: Duration,
     pub(super) processed: usize,
     pub(super) trace: Vec<u8>,
+}
+
+/// An event that has happened.
+#[derive(Debug, Clone)]
+pub(super) struct Happened {
+    pub(super) number: u64,
+    pub(super) kind: Kind,
+    pub(super) at: Duration,
+    pub(super) what: String,
 }
 
 /// What takes longer than this, in virtual time, never comes.
@@ -57,9 +71,7 @@ pub(super) fn run_on(executor: Executor, trial: &Trial) -> Course {
     }
     plan.input.truncate(trial.writes.unwrap_or(usize::MAX));
     let site = Site::new(executor, trial, &plan);
-    let mishaps = plan
-        .mishaps
-        .map(|one_in| Mishaps::new(trial.seed, one_in, trial.mishaps.clone()));
+    let mishaps = Mishaps::new(trial.seed, plan.requests, trial.mishaps.clone());
     let mut run = Run {
         judge: trial.workload.judge(trial.mode, &plan.input),
         observer: Observer::new(),
@@ -80,6 +92,8 @@ pub(super) fn run_on(executor: Executor, trial: &Trial) -> Course {
         steps: executor.steps(),
         time: run.site.clock().now(),
         processed: run.lines,
+        planned: plan.events.iter().map(|event| event.number).collect(),
+        written: plan.input.len(),
         trace: executor.trace(),
         events: run.events,
         mishaps: run.mishaps,
@@ -103,15 +117,15 @@ struct Run {
     late: bool,
     /// Lines of the diary that were judged.
     lines: usize,
-    events: Vec<(Duration, u64, String)>,
+    events: Vec<Happened>,
     mishaps: Vec<Mishap>,
     site: Site,
 }
 
 impl Run {
-    fn all(&mut self, trial: &Trial, plan: &Plan, mishaps: Option<Mishaps>) -> Verdict {
-        self.clean &= mishaps.is_none();
-        self.site.clock().set_mishaps(mishaps);
+    fn all(&mut self, trial: &Trial, plan: &Plan, mishaps: Mishaps) -> Verdict {
+        self.clean &= plan.requests.is_none();
+        self.site.clock().set_mishaps(Some(mishaps));
         self.will_write(&plan.input);
         for event in &plan.events {
             // So that time stands still there, if nothing else happens.
@@ -125,8 +139,12 @@ impl Run {
                 self.zombies |= event.kind.makes_zombies();
                 self.observer.compacted |= event.kind == Kind::Compact;
                 self.late |= event.kind.delays_records();
-                let now = self.site.clock().now();
-                self.events.push((now, event.number, event.to_string()));
+                self.events.push(Happened {
+                    number: event.number,
+                    kind: event.kind,
+                    at: self.site.clock().now(),
+                    what: event.to_string(),
+                });
             }
         }
         let last = plan.input.last().map_or(Duration::ZERO, |write| write.at);
@@ -163,7 +181,8 @@ impl Run {
         if trial.mode == Mode::ExactlyOnce || !self.late {
             for slot in 0..SLOTS.len() {
                 let directory = self.site.directory(slot);
-                ending::state_is_right(&directory, &self.observer, self.site.machine(slot))?;
+                ending::state_is_right(&directory, &self.observer, self.site.machine(slot))
+                    .map_err(|wrong| format!("{}: {wrong}", SLOTS[slot]))?;
             }
         }
         if self.clean {
@@ -208,7 +227,7 @@ impl Run {
                 ));
             }
         }
-        for (slot, outcome) in self.site.take_ended() {
+        for (slot, outcome) in self.site.take_ended()? {
             if self.clean
                 && let Err(error) = outcome
             {
@@ -258,8 +277,8 @@ impl Run {
 
     /// Without crashes and the like, nothing is even tried twice.
     fn each_once(&self, input: &[Write]) -> Verdict {
-        let mut next = std::collections::BTreeMap::new();
-        let read: std::collections::BTreeSet<&str> = input.iter().map(|write| write.topic).collect();
+        let mut next = BTreeMap::new();
+        let read: BTreeSet<&str> = input.iter().map(|write| write.topic).collect();
         for line in self.site.diary.since(0) {
             if !read.contains(line.topic) {
                 continue;

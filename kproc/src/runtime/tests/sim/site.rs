@@ -1,6 +1,13 @@
 //! Where a trial takes place: a cluster, and slots in which instances come and go, each with a state directory.
 
-use std::{path::PathBuf, sync::Arc, time::Duration};
+use std::{
+    collections::BTreeMap,
+    fs,
+    os::unix::fs::MetadataExt,
+    path::{Path, PathBuf},
+    sync::Arc,
+    time::{Duration, SystemTime},
+};
 
 use super::{
     super::kit::{APP, Instance, World},
@@ -18,17 +25,26 @@ use crate::{
 /// The slots, by the names of their directories.
 pub(super) const SLOTS: [&str; 2] = ["a", "b"];
 
+/// How long a stop may take that is no event.
+const LAST_STOP: Duration = Duration::from_secs(20);
+/// What comes after a deadline: a task that does not end by itself is dropped, and then others hear of it.
+const A_MOMENT: Duration = Duration::from_millis(500);
+
 /// See the module.
 pub(super) struct Site {
     pub(super) world: World,
     trial: Trial,
     commit_interval: Duration,
     restore_batch: usize,
-    panics: bool,
+    panics: Option<u64>,
     pub(super) diary: Diary,
     slots: [Slot; SLOTS.len()],
     machines: [Arc<Machine>; SLOTS.len()],
     started: u64,
+    /// Nothing happens to state that would be a reason to begin it anew.
+    state_is_safe: bool,
+    /// What was found to be wrong, and is not told yet.
+    wrong: Option<String>,
 }
 
 /// What is in a slot.
@@ -39,6 +55,29 @@ struct Slot {
     again: bool,
     /// It stands still until then.
     frozen: Option<Duration>,
+    /// The instance has stood still: how long it takes to stop says nothing.
+    stood_still: bool,
+    /// When it must be down, if it was asked to stop.
+    due: Option<Duration>,
+    /// The environments that the directory had when an instance was down last, and which files they were.
+    files: BTreeMap<PathBuf, File>,
+}
+
+/// What tells a file from another one of its name.
+type File = (u64, Option<SystemTime>);
+
+/// The data files of the environments in there.
+fn files(directory: &Path) -> BTreeMap<PathBuf, File> {
+    let mut files = BTreeMap::new();
+    let entries = |directory: &Path| fs::read_dir(directory).into_iter().flatten().flatten();
+    for processor in entries(directory) {
+        for partition in entries(&processor.path()) {
+            if let Ok(data) = fs::metadata(partition.path().join("data.mdb")) {
+                files.insert(partition.path(), (data.ino(), data.created().ok()));
+            }
+        }
+    }
+    files
 }
 
 impl Site {
@@ -55,6 +94,8 @@ impl Site {
             diary: Diary::default(),
             slots: [(); SLOTS.len()].map(|()| Slot::default()),
             started: 0,
+            state_is_safe: plan.events.iter().all(|event| event.kind.spares_state()),
+            wrong: None,
         }
     }
 
@@ -103,6 +144,7 @@ impl Site {
         let factories = self.trial.workload.factories(&stand);
         let instance = self.world.start_app(self.settings(slot), factories);
         self.slots[slot].instance = Some(instance);
+        self.slots[slot].stood_still = false;
         true
     }
 
@@ -116,7 +158,7 @@ impl Site {
             let timeout = Duration::from_millis(1500);
             settings.transactions = Some(Transactions { timeout });
         }
-        if self.panics {
+        if self.panics.is_some() {
             settings.task.policies.panic = Policy::Retry(Retry {
                 attempts: 100,
                 backoff: Duration::from_millis(1),
@@ -127,13 +169,26 @@ impl Site {
         settings
     }
 
+    /// Asks an instance to stop in good order.
+    pub(super) fn stop(&mut self, slot: usize, within: Duration) {
+        let due = self.clock().now() + within + A_MOMENT;
+        let slot = &mut self.slots[slot];
+        slot.again = false;
+        if let Some(instance) = &slot.instance {
+            instance.running.shutdown(within);
+            let due = slot.due.map_or(due, |before| before.min(due));
+            slot.due = (!slot.stood_still).then_some(due);
+        }
+    }
+
     /// The process dies.
     pub(super) fn crash(&mut self, slot: usize) {
         if let Some(instance) = self.slots[slot].instance.take() {
             self.world.crash(&instance);
+            self.look_at_state(slot);
         }
-        self.slots[slot].again = false;
-        self.slots[slot].frozen = None;
+        let slot = &mut self.slots[slot];
+        (slot.again, slot.due, slot.frozen) = (false, None, None);
     }
 
     /// The process stands still for a while.
@@ -142,6 +197,7 @@ impl Site {
         let one = &mut self.slots[slot];
         if let Some(instance) = &one.instance {
             self.world.freeze(instance);
+            (one.due, one.stood_still) = (None, true);
             one.frozen = one.frozen.max(Some(until));
             // So that time goes on if nobody else is there.
             self.clock().schedule(until, || {});
@@ -175,11 +231,11 @@ impl Site {
         let root = self.world.directory.path();
         let [a, b] = SLOTS.map(|name| root.join(name));
         let aside = root.join("aside");
-        let moved = self.all_down() && std::fs::rename(&a, &aside).is_ok();
+        let moved = self.all_down() && fs::rename(&a, &aside).is_ok();
         if moved {
             // The other one may have none.
-            let _ = std::fs::rename(&b, &a);
-            std::fs::rename(aside, b).unwrap();
+            let _ = fs::rename(&b, &a);
+            fs::rename(aside, b).unwrap();
         }
         moved
     }
@@ -194,7 +250,7 @@ impl Site {
                 .join(format!("copy of {}", SLOTS[slot])),
         );
         if machine::copy(&copy, &directory) {
-            std::fs::remove_dir_all(copy).unwrap();
+            fs::remove_dir_all(copy).unwrap();
             return true;
         }
         machine::copy(&directory, &copy)
@@ -202,28 +258,51 @@ impl Site {
 
     /// Asks all that are up to stop.
     pub(super) fn stop_all(&mut self) {
-        for slot in &mut self.slots {
-            slot.again = false;
-            if let Some(instance) = &slot.instance {
-                instance.running.shutdown(Duration::from_secs(20));
-            }
-        }
+        (0..SLOTS.len()).for_each(|slot| self.stop(slot, LAST_STOP));
     }
 
-    /// Notices which instances have ended, and how.
-    pub(super) fn take_ended(&mut self) -> Vec<(usize, Result<(), RunError>)> {
+    /// Notices which instances have ended, and how; starts those that are to come back.
+    pub(super) fn take_ended(&mut self) -> Result<Vec<(usize, Result<(), RunError>)>, String> {
         let mut ended = Vec::new();
+        let now = self.clock().now();
         for slot in 0..SLOTS.len() {
             let gone = |instance: &mut Instance| self.world.executor.alive(instance.crew) == 0;
-            if let Some(instance) = self.slots[slot].instance.take_if(gone) {
-                let outcome = self.world.executor.run_until(instance.running.wait());
-                ended.push((slot, outcome.unwrap_or(Err(RunError::Stopped))));
-                if std::mem::take(&mut self.slots[slot].again) {
-                    self.start(slot);
+            let Some(instance) = self.slots[slot].instance.take_if(gone) else {
+                if self.slots[slot].due.is_some_and(|due| now > due) {
+                    return Err(format!("{} does not stop in time", SLOTS[slot]));
                 }
+                continue;
+            };
+            self.slots[slot].due = None;
+            self.look_at_state(slot);
+            let outcome = self.world.executor.run_until(instance.running.wait());
+            ended.push((slot, outcome.unwrap_or(Err(RunError::Stopped))));
+            if std::mem::take(&mut self.slots[slot].again) {
+                self.start(slot);
             }
         }
-        ended
+        self.wrong.take().map_or(Ok(ended), Err)
+    }
+
+    /// Good state is never begun anew. Called whenever an instance is down.
+    fn look_at_state(&mut self, slot: usize) {
+        let now = files(&self.directory(slot).join(APP));
+        let before = &self.slots[slot].files;
+        let is_new =
+            |(path, file): &(&PathBuf, &File)| before.get(*path).is_some_and(|before| before != *file);
+        if self.state_is_safe
+            && let Some((path, _)) = now.iter().find(is_new)
+        {
+            let path = path.strip_prefix(self.world.directory.path()).unwrap_or(path);
+            self.wrong = Some(format!("the state in {} was begun anew", path.display()));
+        }
+        self.slots[slot].files = now;
+    }
+
+    /// The state of an instance that is down is gone; false: it had none, for it died before.
+    pub(super) fn lose_state(&mut self, slot: usize) -> bool {
+        self.slots[slot].files.clear();
+        fs::remove_dir_all(self.directory(slot)).is_ok()
     }
 
     /// Whether the cluster, too, takes the instance that processed a record for the owner of its partition.

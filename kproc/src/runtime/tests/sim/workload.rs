@@ -148,8 +148,8 @@ pub(super) struct Stand {
     pub(super) mode: Mode,
     pub(super) clock: SimClock,
     pub(super) diary: Diary,
-    /// Whether handlers panic by chance.
-    pub(super) panics: bool,
+    /// One in so many records makes its handler panic; `None`: none does.
+    pub(super) panics: Option<u64>,
 }
 
 /// Something in a handler that went wrong.
@@ -168,7 +168,8 @@ impl Stand {
 
     /// The end of every handler: a record of this topic was processed, or panics.
     pub(super) fn done(&self, topic: &'static str, record: &Record<'_>) {
-        if self.panics && self.clock.mishap(&"a handler", &[Unlucky::Panics]).is_some() {
+        let panics = |one_in| self.clock.mishap(one_in, &"a handler", &[Unlucky::Panics]);
+        if self.panics.and_then(panics).is_some() {
             // As a panic, without a word.
             std::panic::resume_unwind(Box::new("no luck"));
         }

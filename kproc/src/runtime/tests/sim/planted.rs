@@ -1,0 +1,86 @@
+//! Mistakes that are planted in the runtime are found: so they would be if they were real.
+
+use super::{
+    counter::Counter,
+    loads::Timers,
+    run::run,
+    shrink::{Failing, shrink},
+    story::RUNS,
+    trial::Trial,
+    workload::{
+        Mode::{self, AtLeastOnce, ExactlyOnce},
+        Workload,
+    },
+};
+use crate::runtime::sabotage::{ALL, Sabotage};
+
+/// How many seeds it takes to find each of them, at most.
+const ENOUGH: u64 = 400;
+
+/// Where each of them breaks something: in which application, under which promise.
+fn place(fault: Sabotage) -> (&'static dyn Workload, Mode) {
+    match fault {
+        Sabotage::OffsetsFirst
+        | Sabotage::WriteErrorsIgnored
+        | Sabotage::ReadTakenForProcessed
+        | Sabotage::ReleasedFirst
+        | Sabotage::Unconfirmed
+        | Sabotage::NoLastCommit => (&Counter, AtLeastOnce),
+        // It takes a deletion that belongs to an output.
+        Sabotage::ChangelogsBesideOutputs => (&Timers, AtLeastOnce),
+        _ => (&Counter, ExactlyOnce),
+    }
+}
+
+fn planted(fault: Sabotage, seed: u64) -> Trial {
+    let (workload, mode) = place(fault);
+    Trial {
+        planted: Some(fault),
+        ..Trial::new(workload, mode, seed)
+    }
+}
+
+/// The first seed that shows the fault.
+fn find(fault: Sabotage) -> Option<Failing> {
+    (0..ENOUGH).find_map(|seed| {
+        let trial = planted(fault, seed);
+        let course = run(&trial);
+        course.verdict.is_err().then_some(Failing { trial, course })
+    })
+}
+
+/// `KPROC_FAULT` names one of them, to look for that one only.
+#[test]
+fn every_planted_fault_is_found() {
+    let only = std::env::var("KPROC_FAULT").ok();
+    let wanted = |fault: &&Sabotage| only.as_ref().is_none_or(|only| *only == format!("{fault:?}"));
+    let mut missed = Vec::new();
+    for fault in ALL.iter().filter(wanted) {
+        match find(*fault) {
+            Some(Failing { trial, course }) => println!(
+                "{fault:?}: found within {} seeds: {}",
+                trial.seed + 1,
+                course.verdict.unwrap_err()
+            ),
+            None => missed.push(fault),
+        }
+    }
+    assert!(missed.is_empty(), "not found within {ENOUGH} seeds: {missed:?}");
+}
+
+#[test]
+fn a_failure_shrinks_to_what_it_takes_and_its_command_shows_it_again() {
+    let found = find(Sabotage::StateFirst).unwrap();
+    let (events, written) = (found.course.events.len(), found.course.written);
+    let small = shrink(found, RUNS, &run);
+    assert!(
+        small.course.events.len() <= 3 && small.course.mishaps.len() <= 2 && small.course.written < written,
+        "{events} events have shrunk only to\n{}",
+        super::story::happened(&small.course)
+    );
+    let command = small.trial.command();
+    let said = command.split('\'').nth(1).unwrap();
+    let again = run(&said.parse().unwrap());
+    assert_eq!(again.verdict, small.course.verdict);
+    assert!(again.verdict.is_err());
+}
