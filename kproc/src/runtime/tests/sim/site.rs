@@ -35,6 +35,7 @@ pub(super) struct Site {
     pub(super) world: World,
     trial: Trial,
     commit_interval: Duration,
+    transaction_timeout: Duration,
     restore_batch: usize,
     panics: Option<u64>,
     pub(super) diary: Diary,
@@ -89,6 +90,7 @@ impl Site {
             world: World::new(executor, trial.workload.topics()),
             trial: trial.clone(),
             commit_interval: plan.commit_interval,
+            transaction_timeout: plan.transaction_timeout,
             restore_batch: plan.restore_batch,
             panics: plan.panics,
             diary: Diary::default(),
@@ -155,7 +157,7 @@ impl Site {
         settings.commit_interval = self.commit_interval;
         settings.restore_batch = self.restore_batch;
         if self.trial.mode == Mode::ExactlyOnce {
-            let timeout = Duration::from_millis(1500);
+            let timeout = self.transaction_timeout;
             settings.transactions = Some(Transactions { timeout });
         }
         if self.panics.is_some() {
