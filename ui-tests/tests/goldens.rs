@@ -179,6 +179,11 @@ fn cases_are_complete() {
             assert!(case.exists(), "{} has no case", golden.display());
         }
     }
-    println!("{} cases", cases.len());
-    assert!(cases.len() >= 100, "cases were lost: there are {}", cases.len());
+    let right = files("tests/pass", "rs").len() - 1;
+    println!(
+        "{} cases of mistakes, {right} programs that are right",
+        cases.len()
+    );
+    assert!(cases.len() >= 290, "cases were lost: there are {}", cases.len());
+    assert!(right >= 30, "programs were lost: there are {right}");
 }

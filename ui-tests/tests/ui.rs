@@ -5,8 +5,9 @@
 //!
 //! Odd programs that are right are in `tests/pass`.
 //!
-//! One mistake per file, and the file is named for it. After a change of texts: `TRYBUILD=overwrite cargo test -p
-//! ui-tests`, then read the difference: a message is good if it says what is wrong, where, and what to write.
+//! One mistake per file, and the file is named for it and marks it by `//~^`. After a change of texts: `TRYBUILD=overwrite
+//! cargo test -p ui-tests`, then read the difference: a message is good if it says what is wrong, where, and what to
+//! write. `goldens` holds the texts to the marks.
 //!
 //! The texts are those of the toolchain that the workspace pins. Another one skips the folders, which
 //! is said, and which fails where `CI` is set.

@@ -62,7 +62,8 @@ fn group(delimiter: Delimiter, tokens: TokenStream, span: Span) -> Group {
 }
 
 /// `impl<…> Trait for Type where … { body }`, all but the body at `span`, as the user's own code: the compiler points there
-/// when it has to speak of the impl, and would else speak of the macro.
+/// when it has to speak of the impl, and would else speak of the macro. Documentation of the type does not show it: the
+/// user has not written it.
 fn implementation(
     generics: &Generics,
     name: &str,
@@ -79,6 +80,7 @@ fn implementation(
     quote! {
         #[automatically_derived]
         #[allow(unused_qualifications)]
+        #[doc(hidden)]
         #impl_token #impl_generics #krate #colons #name #for_token #ty #where_clause #body
     }
 }

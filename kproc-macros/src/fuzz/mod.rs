@@ -62,7 +62,10 @@ impl Source {
             return Some("a panic".to_owned());
         };
         // The compiler gives us items that it has understood, but for bodies of functions.
-        if syn::parse2::<Item>(self.item().clone()).is_ok() {
+        if let Ok(item) = syn::parse2::<Item>(self.item().clone()) {
+            if has_nameless_parameter(&item) {
+                return None;
+            }
             let error = syn::parse2::<syn::File>(expansion.clone()).err()?;
             return Some(format!("{error} in {expansion}"));
         }
@@ -73,6 +76,19 @@ impl Source {
         let refused = expansion.to_string().contains("compile_error");
         (!understood && !refused).then(|| format!("no error in {expansion}"))
     }
+}
+
+/// `struct A<_>`, which only syn takes.
+fn has_nameless_parameter(item: &Item) -> bool {
+    let generics = match item {
+        Item::Struct(item) => &item.generics,
+        Item::Enum(item) => &item.generics,
+        Item::Union(item) => &item.generics,
+        Item::Impl(item) => &item.generics,
+        _ => return false,
+    };
+    generics.type_params().any(|parameter| parameter.ident == "_")
+        || generics.const_params().any(|parameter| parameter.ident == "_")
 }
 
 impl std::fmt::Debug for Source {

@@ -3,7 +3,7 @@
 use proc_macro2::{Delimiter, TokenStream, TokenTree};
 use quote::{ToTokens, quote};
 use syn::{
-    Attribute, DeriveInput, Token, Visibility,
+    Attribute, DeriveInput, Token, Type, Visibility,
     parse::{ParseStream, Parser},
 };
 
@@ -78,9 +78,27 @@ fn on_impl(options: &TokenStream, tokens: &TokenStream) -> TokenStream {
         strip(&mut block);
         return with_errors(&block.into_token_stream(), &errors);
     }
+    if !is_named(&block.self_ty) {
+        errors.on(
+            &block.self_ty,
+            "`#[processor]` goes on the impl block of a struct: write its name here",
+        );
+        strip(&mut block);
+        return with_errors(&block.into_token_stream(), &errors);
+    }
     let handled = Handled::of(options, &mut block, &mut errors);
     let processor = expand::handlers::expand(&handled);
     with_errors(&quote!(#block #processor), &errors)
+}
+
+/// Whether a type has a name, as a struct has.
+fn is_named(ty: &Type) -> bool {
+    match ty {
+        Type::Path(_) => true,
+        Type::Group(group) => is_named(&group.elem),
+        Type::Paren(paren) => is_named(&paren.elem),
+        _ => false,
+    }
 }
 
 /// Takes all our attributes from a block that is no processor's.
@@ -111,5 +129,7 @@ fn first_line(item: &TokenStream) -> TokenStream {
     head.parse2(item.clone()).unwrap_or_else(|_| item.clone())
 }
 
+#[cfg(test)]
+mod snapshots;
 #[cfg(test)]
 mod tests;

@@ -19,47 +19,6 @@ fn errors(expansion: TokenStream) -> Vec<String> {
     messages.collect()
 }
 
-/// The program of the first page, as a person would have written it. After a change:
-/// `UPDATE_EXPANSIONS=1 cargo test -p kproc-macros`, and read the difference.
-#[test]
-fn totals_expands_to_what_a_person_would_write() {
-    let on_struct = quote! {
-        #[derive(Default)]
-        struct Totals {
-            #[state]
-            totals: Table<String, i64>,
-            seen: u64,
-        }
-    };
-    let on_impl = quote! {
-        impl Totals {
-            #[on_message(WORDS)]
-            fn add(&mut self, word: &str, n: i64) -> Result<()> {
-                *self.totals.entry(word)?.or_default() += n;
-                Ok(())
-            }
-
-            #[every("1s")]
-            async fn publish(&mut self, ctx: &mut Context<'_>) -> Result<()> {
-                self.send_all(ctx).await
-            }
-        }
-    };
-    let nothing = TokenStream::new();
-    let mut expansion = expand(&nothing, &on_struct);
-    expansion.extend(expand(&nothing, &on_impl));
-    let actual = pretty(expansion);
-    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/expansions/totals.rs");
-    if std::env::var_os("UPDATE_EXPANSIONS").is_some() {
-        std::fs::write(path, &actual).expect("the snapshot can be written");
-    }
-    let expected = std::fs::read_to_string(path).expect("the snapshot is there");
-    assert_eq!(
-        actual, expected,
-        "the expansion has changed: see the comment of this test"
-    );
-}
-
 /// A07: mistakes of the attribute, of the fields and of the options come out of one expansion.
 #[test]
 fn a07_all_errors_at_once() {

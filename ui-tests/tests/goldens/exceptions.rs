@@ -2,7 +2,7 @@
 
 /// What a good message keeps to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Rule {
+pub(crate) enum Rule {
     /// Each mistake is one error on its own line.
     OnePerMistake,
     /// Errors point into the user's code.
@@ -14,7 +14,7 @@ pub enum Rule {
 }
 
 /// The case, the rule that it breaks, and why that cannot be helped.
-pub const EXCEPTIONS: &[(&str, Rule, &str)] = &[
+pub(crate) const EXCEPTIONS: &[(&str, Rule, &str)] = &[
     (
         "syntax/main_without_processors",
         Rule::Words,

@@ -10,9 +10,27 @@ mod a13_a14_generics;
 mod a15_async;
 mod a16_visibility;
 mod a17_strict_lints;
+mod a_timer_and_its_time;
+mod aliases;
+mod attributes_of_others;
+mod codec_made_by_macro_rules;
+mod codec_of_any_type;
 mod codec_strict_lints;
 mod derive_in_any_order;
+mod every_kind_of_handler;
+mod generic_without_static;
+mod handlers_are_methods;
+mod inside_a_function;
 mod made_by_macro_rules;
+mod names_of_processors;
+mod nulls;
+mod other_items_in_the_block;
+mod owned_arguments;
+mod processor_in_macro_rules;
+mod results_of_handlers;
+mod shared_self;
+mod stores_of_all_kinds;
+mod topics_by_any_expression;
 
 /// What a processor declares, in the order in which it does.
 #[derive(Default, Debug, PartialEq)]

@@ -1,0 +1,90 @@
+#[cfg(feature = "totals")]
+struct Totals {
+    #[cfg(feature = "extra")]
+    extra: Table<String, i64>,
+}
+#[cfg(feature = "totals")]
+const _: () = {
+    use ::kproc::__private as __kproc;
+    #[automatically_derived]
+    #[allow(unused_qualifications)]
+    #[doc(hidden)]
+    impl __kproc::State for Totals {
+        fn stores(&mut self, __to: &mut dyn __kproc::Declare) {
+            #[cfg(feature = "extra")]
+            {
+                let __store = &mut self.extra;
+                __to.store(
+                    "extra",
+                    __kproc::StoreOptions {
+                        changelog: true,
+                    },
+                    __store,
+                );
+            }
+        }
+    }
+};
+#[cfg(feature = "totals")]
+impl Totals {
+    #[allow(clippy::needless_pass_by_value, clippy::unused_self, clippy::unused_async)]
+    fn add(&mut self, n: i64) {}
+    #[allow(clippy::needless_pass_by_value, clippy::unused_self, clippy::unused_async)]
+    fn line(&mut self, line: &str) {}
+}
+#[cfg(feature = "totals")]
+const _: () = {
+    use ::kproc::__private as __kproc;
+    #[automatically_derived]
+    #[allow(unused_qualifications)]
+    #[doc(hidden)]
+    impl __kproc::Processor for Totals {
+        fn name() -> __kproc::Cow<'static, __kproc::core::primitive::str> {
+            <Totals as __kproc::State>::name()
+        }
+        fn declare(&mut self, __to: &mut dyn __kproc::Declare) {
+            __to.input(
+                0usize,
+                __kproc::TypedTopic::typed(&WORDS),
+                __kproc::Start::Earliest,
+            );
+            #[cfg(feature = "extra")]
+            __to.input(
+                1usize,
+                __kproc::TypedTopic::typed(&LINES),
+                __kproc::Start::Earliest,
+            );
+            <Totals as __kproc::State>::stores(self, __to);
+        }
+        async fn process(
+            &mut self,
+            __ctx: &mut __kproc::Context<'_>,
+            __record: &__kproc::Record<'_>,
+        ) -> __kproc::Result<()> {
+            match __record.input {
+                0usize => {
+                    let __value = __kproc::Argument::value(
+                        __kproc::TypedTopic::typed(&WORDS),
+                        __record,
+                    )?;
+                    {
+                        let __result = <Totals>::add(self, __value);
+                        __kproc::Outcome::outcome(__result)
+                    }
+                }
+                #[cfg(feature = "extra")]
+                1usize => {
+                    let __value = __kproc::Argument::value(
+                        __kproc::TypedTopic::typed(&LINES),
+                        __record,
+                    )?;
+                    {
+                        let __result = <Totals>::line(self, __value);
+                        __kproc::Outcome::outcome(__result)
+                    }
+                }
+                __input => __kproc::undeclared("input", __input),
+            }
+        }
+    }
+};

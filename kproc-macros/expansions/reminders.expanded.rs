@@ -1,0 +1,137 @@
+#[derive(Default)]
+struct Reminders {}
+const _: () = {
+    use ::kproc::__private as __kproc;
+    #[automatically_derived]
+    #[allow(unused_qualifications)]
+    #[doc(hidden)]
+    impl __kproc::State for Reminders {
+        fn stores(&mut self, __to: &mut dyn __kproc::Declare) {}
+    }
+};
+impl Reminders {
+    #[allow(clippy::needless_pass_by_value, clippy::unused_self, clippy::unused_async)]
+    fn begin(&mut self, ctx: &mut Context<'_>) {}
+    #[allow(clippy::needless_pass_by_value, clippy::unused_self, clippy::unused_async)]
+    fn ordered(&mut self, cents: i64) {}
+    #[allow(clippy::needless_pass_by_value, clippy::unused_self, clippy::unused_async)]
+    fn minute(&mut self, ctx: &mut Context<'_>, now: Timestamp) {}
+    #[allow(clippy::needless_pass_by_value, clippy::unused_self, clippy::unused_async)]
+    fn fired(&mut self, ctx: &mut Context<'_>, timer: TimerId, now: Timestamp) {}
+    #[allow(clippy::needless_pass_by_value, clippy::unused_self, clippy::unused_async)]
+    async fn end(&mut self) -> Result<()> {
+        Ok(())
+    }
+}
+const _: () = {
+    use ::kproc::__private as __kproc;
+    #[automatically_derived]
+    #[allow(unused_qualifications)]
+    #[doc(hidden)]
+    impl __kproc::Processor for Reminders {
+        fn name() -> __kproc::Cow<'static, __kproc::core::primitive::str> {
+            <Reminders as __kproc::State>::name()
+        }
+        fn declare(&mut self, __to: &mut dyn __kproc::Declare) {
+            __to.input(
+                0usize,
+                __kproc::TypedTopic::typed(&ORDERS),
+                __kproc::Start::Earliest,
+            );
+            __kproc::Declare::add_timer(
+                __to,
+                __kproc::TimerSpec {
+                    number: 0usize,
+                    name: __kproc::Option::Some("minute"),
+                    period: __kproc::Duration::from_millis(60000u64),
+                    clock: __kproc::TimerClock::Stream,
+                },
+            );
+            __kproc::Declare::handles_scheduled(__to);
+            <Reminders as __kproc::State>::stores(self, __to);
+        }
+        async fn start(
+            &mut self,
+            __ctx: &mut __kproc::Context<'_>,
+        ) -> __kproc::Result<()> {
+            let __context = __kproc::ContextArgument::context(__ctx);
+            {
+                let __result = <Reminders>::begin(self, __context);
+                __kproc::Outcome::outcome(__result)
+            }
+        }
+        async fn process(
+            &mut self,
+            __ctx: &mut __kproc::Context<'_>,
+            __record: &__kproc::Record<'_>,
+        ) -> __kproc::Result<()> {
+            match __record.input {
+                0usize => {
+                    let __value = __kproc::Argument::value(
+                        __kproc::TypedTopic::typed(&ORDERS),
+                        __record,
+                    )?;
+                    {
+                        let __result = <Reminders>::ordered(self, __value);
+                        __kproc::Outcome::outcome(__result)
+                    }
+                }
+                __input => __kproc::undeclared("input", __input),
+            }
+        }
+        async fn punctuate(
+            &mut self,
+            __ctx: &mut __kproc::Context<'_>,
+            __timer: __kproc::Timer,
+            __now: __kproc::Timestamp,
+        ) -> __kproc::Result<()> {
+            match __timer {
+                __kproc::Timer::Every(0usize) => {
+                    let __first = __kproc::FirstOfTimer::first(
+                        __ctx,
+                        __kproc::Periodic,
+                        __now,
+                    );
+                    let __second = __kproc::TimerArgument::argument(
+                        __kproc::Periodic,
+                        __now,
+                    );
+                    {
+                        let __result = <Reminders>::minute(self, __first, __second);
+                        __kproc::Outcome::outcome(__result)
+                    }
+                }
+                __kproc::Timer::Scheduled(__id) => {
+                    let __first = __kproc::ContextArgument::context(__ctx);
+                    let __second = __kproc::TimerArgument::argument(
+                        __kproc::Scheduled(__id),
+                        __now,
+                    );
+                    let __third = __kproc::TimerArgument::argument(
+                        __kproc::Scheduled(__id),
+                        __now,
+                    );
+                    {
+                        let __result = <Reminders>::fired(
+                            self,
+                            __first,
+                            __second,
+                            __third,
+                        );
+                        __kproc::Outcome::outcome(__result)
+                    }
+                }
+                _ => __kproc::undeclared("timer", __timer),
+            }
+        }
+        async fn stop(
+            &mut self,
+            __ctx: &mut __kproc::Context<'_>,
+        ) -> __kproc::Result<()> {
+            {
+                let __result = <Reminders>::end(self).await;
+                __kproc::Outcome::outcome(__result)
+            }
+        }
+    }
+};
