@@ -88,6 +88,13 @@ impl Kafka {
         5 * number
     }
 
+    /// Writes many lines at once; so many words.
+    async fn write_many(&mut self) -> usize {
+        const TIMES: usize = 400;
+        self.write(&["apple plum pear", "apple fig"].repeat(TIMES)).await;
+        5 * TIMES
+    }
+
     /// All counts that were written, in order for each word.
     async fn counts(&self) -> Counts {
         counts::read(&self.cluster, &*self.clock, "counts").await
@@ -383,15 +390,22 @@ fn c14_processes_that_stand_still_write_nothing_old() {
         let mut kafka = Kafka::new(brokers);
         kafka.make_topics().await;
         let states = [(); 2].map(|()| tempfile::tempdir().unwrap());
-        let [mut one, other] = [0, 1].map(|number: usize| Program::start(&kafka, states[number].path()));
-        let mut written = kafka.write_batches(40, Duration::from_millis(50)).await;
-        for frozen in [&one, &other, &one, &other] {
-            frozen.signal("STOP");
-            // For as long as others need to have its partitions, and to count on.
-            written += kafka.write_batches(80, SESSION / 40).await;
-            frozen.signal("CONT");
-            written += kafka.write_batches(40, SESSION / 40).await;
+        let mut programs = [0, 1].map(|number: usize| Program::start(&kafka, states[number].path()));
+        let mut written = kafka.write_batches(20, Duration::from_millis(50)).await;
+        for frozen in [0, 1, 0, 1] {
+            // In the middle of much to do: it has counted what it has not committed.
+            written += kafka.write_many().await;
+            programs[frozen].signal("STOP");
+            written += kafka.write_many().await;
+            kafka.clock.sleep_until(kafka.clock.now() + 2 * SESSION).await;
+            // The other one has counted on for all, and writes nothing more for now.
+            kafka.committed(&mut programs[1 - frozen]).await;
+            programs[frozen].signal("CONT");
+            // So that it has joined again, and restored what is there.
+            kafka.clock.sleep_until(kafka.clock.now() + SESSION).await;
+            written += kafka.write_batches(4, Duration::from_millis(20)).await;
         }
+        let [mut one, other] = programs;
         kafka.counted(&mut one, written).await;
         kafka.committed(&mut one).await;
         let counts = kafka.counts().await;
