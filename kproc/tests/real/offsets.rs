@@ -2,7 +2,19 @@
 
 use std::{path::Path, time::Duration};
 
-use crate::kit::{Site, block_on, stop};
+use kproc::{
+    Clock, Offset,
+    cluster::{Cluster, ClusterErrorKind, Isolation},
+};
+
+use crate::{
+    broker::{TestBroker, free_ports},
+    kit::{PATIENCE, Site, block_on, stop},
+    proxy::{Proxy, Rule},
+};
+
+/// It has a second address, behind a proxy.
+static BEHIND: TestBroker = TestBroker::new(&[]);
 
 const STOP: Duration = Duration::from_secs(20);
 
@@ -100,5 +112,45 @@ fn d03_a_store_behind_the_start_of_its_changelog_is_rebuilt_from_what_is_left() 
         count(&site, old.path(), 6).await;
         let counts = site.counts().await;
         assert_eq!((&counts["apple"], &counts["plum"]), (&exact(3), &exact(3)));
+    });
+}
+
+/// The connection is lost while a broker is asked where a partition ends. That is an error that passes, and no empty partition: a
+/// restore would find nothing in it, and count on from nothing.
+#[test]
+fn an_end_that_nobody_has_told_is_no_end() {
+    let (outside, inside) = free_ports().unwrap();
+    let Some(address) = BEHIND.address_behind(outside, inside) else {
+        return;
+    };
+    let proxy = Proxy::start(outside, inside);
+    let site = Site::at(address, "untold");
+    let behind = Site::at(&format!("127.0.0.1:{outside}"), "untold");
+    block_on(async {
+        site.make_topic("keys", 1, &[]).await;
+        site.write(["a", "b"]).await;
+        let place = site.partition("keys", 0);
+        let mut reader = behind.cluster.reader(Isolation::ReadCommitted).unwrap();
+        let end = reader.watermarks(place.clone()).await.unwrap().latest;
+        assert_eq!(end, Offset::new(2));
+
+        proxy.rule(Rule::LosePlaces);
+        let error = reader.watermarks(place.clone()).await.unwrap_err();
+        assert_eq!(error.kind, ClusterErrorKind::Retriable, "{error}");
+        assert!(proxy.lost() > 0, "{error}");
+
+        proxy.rule(Rule::Pass);
+        let patience = site.clock.now() + PATIENCE;
+        let end = loop {
+            match reader.watermarks(place.clone()).await {
+                Ok(ends) => break ends.latest,
+                Err(error) => {
+                    assert_eq!(error.kind, ClusterErrorKind::Retriable, "{error}");
+                    assert!(site.clock.now() < patience, "{error}");
+                }
+            }
+            site.pause(Duration::from_millis(50)).await;
+        };
+        assert_eq!(end, Offset::new(2));
     });
 }

@@ -1,4 +1,5 @@
-//! Between an application and a broker: what ends transactions gets lost, on the way there or on the way back.
+//! Between an application and a broker: what ends transactions gets lost, on the way there or on the way back; or what asks for
+//! the ends of partitions.
 
 use std::{
     collections::BTreeSet,
@@ -13,8 +14,10 @@ use std::{
 
 /// Kafka's number for the request that commits or aborts a transaction.
 const END_TXN: i16 = 26;
+/// And for the one that asks where a partition begins or ends.
+const LIST_OFFSETS: i16 = 2;
 
-/// What becomes of requests that end a transaction. With what is lost its connection is.
+/// What becomes of requests that end a transaction, if nothing else is said. With what is lost its connection is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Rule {
     Pass,
@@ -22,6 +25,8 @@ pub(crate) enum Rule {
     LoseRequests,
     /// The broker does what it is asked to, and the application does not hear of that.
     LoseAnswers,
+    /// The broker never hears of requests for the ends of partitions.
+    LosePlaces,
 }
 
 /// A proxy that lives as long as the process.
@@ -68,11 +73,14 @@ impl Proxy {
         thread::spawn(move || {
             pass(from, to, |frame| {
                 let rule = *requests.rule.lock().unwrap();
-                if i16::from_be_bytes([frame[0], frame[1]]) == END_TXN && rule != Rule::Pass {
-                    if rule == Rule::LoseRequests {
+                match (i16::from_be_bytes([frame[0], frame[1]]), rule) {
+                    (END_TXN, Rule::LoseRequests) | (LIST_OFFSETS, Rule::LosePlaces) => {
                         return requests.loses();
                     }
-                    marked.lock().unwrap().insert(frame[4..8].to_owned());
+                    (END_TXN, Rule::LoseAnswers) => {
+                        marked.lock().unwrap().insert(frame[4..8].to_owned());
+                    }
+                    _ => {}
                 }
                 true
             });
