@@ -5,7 +5,7 @@ use std::{collections::VecDeque, sync::Arc, time::Duration};
 
 use kproc::{
     Codec, Offset, Partition, TopicPartition,
-    cluster::{Cluster, Isolation, Reader, Result},
+    cluster::{Cluster, ClusterError, ClusterErrorKind, Isolation, Reader, Result, kafka::KafkaCluster},
 };
 use serde::de::DeserializeOwned;
 
@@ -19,10 +19,17 @@ use crate::{
 const PIECE: usize = 5000;
 /// How long a read waits for what it knows to be there.
 const WAIT: Duration = Duration::from_secs(1);
+/// So many reads without anything: the client is of no more use. (librdkafka 2.12 can be left without any broker when the only
+/// one there is comes back after the controller had given it up.)
+const TRIES: u32 = 30;
 
 /// See the module.
 pub(crate) struct Observer {
-    reader: Box<dyn Reader>,
+    connect: Connect,
+    /// `None`: it was of no more use.
+    reader: Option<Box<dyn Reader>>,
+    /// How often a reader was made anew.
+    pub(crate) readers_lost: u64,
     inputs: Vec<Log>,
     outputs: Vec<Log>,
     changelogs: Vec<Log>,
@@ -32,6 +39,9 @@ pub(crate) struct Observer {
     /// What was seen of each partition of the outputs.
     pub(crate) digests: Vec<Digest>,
 }
+
+/// Makes a link to the brokers.
+pub(crate) type Connect = Box<dyn Fn() -> Result<KafkaCluster>>;
 
 /// A partition, and how far it was read.
 struct Log {
@@ -68,7 +78,7 @@ struct Seen {
 }
 
 impl Observer {
-    pub(crate) fn new(cluster: &dyn Cluster, options: &Options) -> Result<Self> {
+    pub(crate) fn new(connect: Connect, options: &Options) -> Self {
         let partitions = options.partitions;
         let logs = |topic: &str| {
             let topic: Arc<str> = topic.into();
@@ -80,27 +90,47 @@ impl Observer {
             };
             (0..partitions).map(log).collect()
         };
-        Ok(Self {
-            reader: cluster.reader(Isolation::ReadCommitted)?,
+        Self {
+            connect,
+            reader: None,
+            readers_lost: 0,
             inputs: logs(NUMBERS.name()),
             outputs: logs(TALLIES.name()),
             changelogs: logs(CHANGELOG),
             model: Model::new(options.judged == Processing::ExactlyOnce),
             history: vec![Vec::new(); partitions as usize],
             digests: vec![Digest::default(); partitions as usize],
-        })
+        }
     }
 
     /// Reads whatever is there. May fail while the broker is away, and is then called again.
     pub(crate) async fn look(&mut self) -> Result<()> {
+        let mut reader = match self.reader.take() {
+            Some(reader) => reader,
+            // With a client of its own: the old one would be lent again by the old link.
+            None => (self.connect)()?.reader(Isolation::ReadCommitted)?,
+        };
         for number in 0..self.outputs.len() {
-            let outputs = read(&mut *self.reader, &mut self.outputs[number]).await;
-            let changes = read(&mut *self.reader, &mut self.changelogs[number]).await;
-            let inputs = read(&mut *self.reader, &mut self.inputs[number]).await;
+            let logs = [&mut self.outputs, &mut self.changelogs, &mut self.inputs];
+            let mut outcome = Ok(true);
+            for logs in logs {
+                if let Ok(true) = outcome {
+                    outcome = read(&mut *reader, &mut logs[number]).await;
+                }
+            }
             // What was read counts, whatever has failed.
             self.judge(number);
-            outputs.and(changes).and(inputs)?;
+            if let Ok(false) = outcome {
+                self.readers_lost += 1;
+                let message = "nothing comes any more: the client is of no more use, and the next look takes another one";
+                return Err(ClusterError::new(ClusterErrorKind::Retriable, message));
+            }
+            if let Err(error) = outcome {
+                self.reader = Some(reader);
+                return Err(error);
+            }
         }
+        self.reader = Some(reader);
         Ok(())
     }
 
@@ -177,8 +207,8 @@ fn decoded<T: DeserializeOwned>(seen: &Seen, model: &mut Model) -> Option<T> {
         .ok()
 }
 
-/// Reads a partition on, to its present end.
-async fn read(reader: &mut dyn Reader, log: &mut Log) -> Result<()> {
+/// Reads a partition on, to its present end. `false`: nothing comes, though something is there.
+async fn read(reader: &mut dyn Reader, log: &mut Log) -> Result<bool> {
     let place = log.place.clone();
     let ends = reader.watermarks(place.clone()).await?;
     if ends.stable < log.next {
@@ -188,7 +218,11 @@ async fn read(reader: &mut dyn Reader, log: &mut Log) -> Result<()> {
             log.next
         );
     }
+    let mut tries = 0;
     while log.next < ends.stable {
+        if tries == TRIES {
+            return Ok(false);
+        }
         let mut read = reader.read(place.clone(), log.next, PIECE, WAIT).await?;
         while let Some(record) = read.batch.record(0, place.partition) {
             let key = record.key.unwrap_or_default();
@@ -199,7 +233,8 @@ async fn read(reader: &mut dyn Reader, log: &mut Log) -> Result<()> {
             });
             read.batch.advance();
         }
+        tries = if read.next > log.next { 0 } else { tries + 1 };
         log.next = read.next;
     }
-    Ok(())
+    Ok(true)
 }
