@@ -157,6 +157,9 @@ impl Worker {
                     .inputs
                     .retain(|(number, _)| passed.iter().all(|(other, _)| other != number));
                 commit.inputs.extend(passed);
+                if commit.inputs.is_empty() {
+                    commit.inputs = committed_before(&seat.slot.inputs);
+                }
                 commit
             });
             if !task.outbox().is_empty() {
@@ -309,6 +312,15 @@ fn passed(task: &Task, inputs: &[Input], commit: Option<&TaskCommit>, all: bool)
         }
     }
     passed
+}
+
+/// Where the inputs were at the last commit. What only a timer has done goes with these: without any offset, nobody would
+/// ask whether the partitions are still ours.
+fn committed_before(inputs: &[Input]) -> Vec<(usize, Offset)> {
+    let numbered = inputs.iter().enumerate();
+    numbered
+        .filter_map(|(number, input)| Some((number, input.committed.as_ref()?.next)))
+        .collect()
 }
 
 /// Writes a task's state, with the positions it corresponds to.

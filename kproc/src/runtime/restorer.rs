@@ -1,6 +1,6 @@
 //! Restores tasks apart from the workers, hands them over, and knows where each of them is.
 
-use std::{collections::BTreeMap, sync::Arc, time::Duration};
+use std::{collections::BTreeMap, future::pending, sync::Arc, time::Duration};
 
 use futures_util::{StreamExt, stream::FuturesUnordered};
 use tokio::sync::{Mutex, Semaphore, mpsc::UnboundedReceiver, oneshot};
@@ -8,7 +8,7 @@ use tokio::sync::{Mutex, Semaphore, mpsc::UnboundedReceiver, oneshot};
 use super::{
     error::RunError,
     order::{RestorerOrder, WorkerHandle, WorkerOrder},
-    restore::Restore,
+    restore::{Restore, Standing},
     slot::{Lease, Slot, Tenure, Token},
     supervisor::Supervisor,
 };
@@ -117,8 +117,14 @@ impl Restorer {
                         let lease: Lease = lease.lock_owned().await;
                         slot.lease = Some(lease);
                     }
-                    let _permit = permits.acquire().await;
-                    restore.run(&mut slot).await
+                    let standing = {
+                        let _permit = permits.acquire().await;
+                        restore.run(&mut slot).await?
+                    };
+                    if standing == Standing::Lost {
+                        pending::<()>().await;
+                    }
+                    Ok(())
                 };
                 tokio::select! { biased;
                     // A sender that is gone without a word is a restorer that is gone.

@@ -20,10 +20,24 @@ use crate::{
     record::{Offset, Partition, TopicPartition},
 };
 
+/// Whether the task's partitions are still ours, as far as was asked.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(in super::super) enum Standing {
+    Ours,
+    /// They are not: the order that says so is under way. Where the task begins was not committed, so it must not begin:
+    /// what it would leave in a changelog, be it an aborted record, would be taken for state whose offset is lost.
+    Lost,
+}
+
 impl Restore {
     /// Sets the inputs to where their processing goes on. `moved`: the changelogs had something that the
     /// environments did not have.
-    pub(super) async fn seek(&self, slot: &mut Slot, topics: &Found, moved: bool) -> Result<(), RunError> {
+    pub(super) async fn seek(
+        &self,
+        slot: &mut Slot,
+        topics: &Found,
+        moved: bool,
+    ) -> Result<Standing, RunError> {
         let saved = self.saved(slot)?;
         let task = slot.tenure.task;
         let mut first = Vec::new();
@@ -84,12 +98,13 @@ impl Restore {
                 // Nothing of it is older than the group.
                 start = Start::Earliest;
             }
-            if start == Start::Earliest && !stateful {
+            if start == Start::Earliest && !stateful && self.plan.settings.transactions.is_none() {
                 input.queue.seek(SeekTo::Earliest);
                 continue;
             }
             // Resolved and committed now. Else what comes until the first commit would be missed by a restart; and
-            // state without a committed offset could not be told from state whose offset is lost.
+            // state without a committed offset could not be told from state whose offset is lost. In transactions, what only a
+            // timer has sent would go without any offset, and nobody would ask whose the partition is.
             let partition = input.partition.clone();
             let ends = self
                 .ends(&partition)
@@ -119,19 +134,19 @@ impl Restore {
             });
         }
         if first.is_empty() {
-            return Ok(());
+            return Ok(Standing::Ours);
         }
         match retried(&*self.clock, self.plan.settings.patience, || {
             self.group.commit(first.clone())
         })
         .await
         {
-            // Lost already: the order that says so is under way.
-            Err(error) if error.kind != ClusterErrorKind::OwnershipLost => Err(RunError::cluster(
+            Err(error) if error.kind == ClusterErrorKind::OwnershipLost => Ok(Standing::Lost),
+            Err(error) => Err(RunError::cluster(
                 format!("task {task}: cannot commit the first position"),
                 &error,
             )),
-            _ => Ok(()),
+            Ok(()) => Ok(Standing::Ours),
         }
     }
 

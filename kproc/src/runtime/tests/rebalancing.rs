@@ -7,10 +7,10 @@ use std::{
 };
 
 use crate::{
-    Clock, Context, Processor, Record, Result,
+    Clock, Context, Processor, Record, Result, Table, Timer, TimerClock, Timestamp,
     engine::factory,
-    processor::{Declare, Start},
-    runtime::{RunState, TaskPhase},
+    processor::{Declare, Start, StoreOptions},
+    runtime::{RunState, TaskPhase, Transactions},
     testing::exec::{Crew, Executor},
 };
 
@@ -248,5 +248,60 @@ fn c16_starts_and_stops_are_balanced_and_what_does_not_move_is_left_alone() {
                 "{of:?}"
             );
         }
+    }
+}
+
+/// Counts by the clock, whether or not there are records.
+#[derive(Default)]
+struct Ticks {
+    ticks: Table<u8, i64>,
+}
+
+impl Processor for Ticks {
+    fn declare(&mut self, to: &mut dyn Declare) {
+        to.input(0, &WORDS, Start::Earliest);
+        to.output(&COUNTS);
+        to.store("ticks", StoreOptions::default(), &mut self.ticks);
+        to.every(0, Duration::from_millis(5), TimerClock::Wall);
+    }
+
+    async fn process(&mut self, _: &mut Context<'_>, _: &Record<'_>) -> Result<()> {
+        Ok(())
+    }
+
+    async fn punctuate(&mut self, ctx: &mut Context<'_>, _: Timer, _: Timestamp) -> Result<()> {
+        let ticks = self.ticks.get(&0)?.unwrap_or_default() + 1;
+        self.ticks.put(&0, &ticks)?;
+        ctx.send(&COUNTS, "tick", &ticks)?;
+        Ok(())
+    }
+}
+
+/// What only timers have done is committed with an offset, too, so that the group is asked whose the partition is.
+#[test]
+fn exactly_once_timers_of_a_process_that_stood_still_commit_nothing() {
+    for seed in 0..60 {
+        let mut world = World::new(Executor::new(seed), &[("words", 1), ("counts", 1)]);
+        let start = |world: &mut World, slot| {
+            let mut settings = world.settings(slot);
+            settings.commit_interval = Duration::from_millis(10);
+            let timeout = Duration::from_millis(1500);
+            settings.transactions = Some(Transactions { timeout });
+            world.start_app(settings, vec![factory(Ticks::default)])
+        };
+        let first = start(&mut world, "a");
+        world.until("it has the partition", |_| !tasks(&first).is_empty());
+        let second = start(&mut world, "b");
+        world.executor.advance(Duration::from_millis(200));
+        world.freeze(&first);
+        world.executor.advance(Duration::from_millis(1200));
+        world.thaw(&first);
+        world.executor.advance(Duration::from_millis(300));
+        assert_eq!(world.stop(&first), Ok(()), "seed {seed}");
+        assert_eq!(world.stop(&second), Ok(()), "seed {seed}");
+        let ticks: Vec<i64> = world.read("counts", 0).iter().filter_map(|row| row.1).collect();
+        let due: Vec<i64> = (1..=ticks.len() as i64).collect();
+        assert_eq!(ticks, due, "seed {seed}");
+        assert!(ticks.len() > 10, "seed {seed}: {ticks:?}");
     }
 }

@@ -229,16 +229,11 @@ impl Judge for Model {
         for (group, sums) in &self.sums {
             sums.end().of(|| format!("sums of {group}"))?;
         }
+        let numbers = table::<String, i64>(end, NUMBERS)?;
         if self.mode == Mode::AtLeastOnce {
-            return Ok(());
+            return end.at_least("the numbers kept", &self.numbers, &numbers);
         }
-        let numbers = self.numbers.iter();
-        let numbers = numbers.map(|(word, number)| (word.clone(), *number));
-        same(
-            "the numbers kept",
-            &numbers.collect(),
-            &table::<String, i64>(end, NUMBERS)?,
-        )?;
+        same("the numbers kept", &self.numbers, &numbers)?;
         let open = self.sums.iter().filter_map(|(group, sums)| {
             let last = sums.last().filter(|last| last.0 < ROUND)?;
             Some((group.clone(), (last.0, last.1)))

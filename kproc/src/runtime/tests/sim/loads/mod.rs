@@ -69,3 +69,22 @@ fn same<T: PartialEq + Debug>(what: &str, due: &T, kept: &T) -> Verdict {
     }
     Err(format!("{what}: {kept:?} and should be {due:?}"))
 }
+
+impl End<'_> {
+    /// At least once, what is counted comes to no less than there was; unless old records have come late.
+    fn at_least<K: Ord + Debug>(
+        &self,
+        what: &str,
+        due: &BTreeMap<K, i64>,
+        kept: &BTreeMap<K, i64>,
+    ) -> Verdict {
+        let less = |(key, due): &(&K, &i64)| kept.get(*key).is_none_or(|kept| kept < *due);
+        match due.iter().find(less).filter(|_| !self.had_late_records) {
+            Some((key, due)) => Err(format!(
+                "{what}: {:?} for {key:?}, of which {due} came",
+                kept.get(key)
+            )),
+            None => Ok(()),
+        }
+    }
+}
