@@ -168,6 +168,47 @@ fn a_link_that_is_mended_too_late_has_lost_everything_and_joins_anew() {
     assert!(world.run(looks));
 }
 
+/// A zombie goes on reading until it is told: only its commits are refused.
+#[test]
+fn a_process_that_stood_still_for_too_long_hears_of_its_loss_when_it_goes_on() {
+    let mut world = World::new(1, 1);
+    let (connection, mut member) = world.join();
+    let mut old = world.assigned(&mut member);
+    old[0].queue.seek(SeekTo::Earliest);
+    connection.freeze();
+    world.executor.advance(SESSION * 2);
+    world.cluster.append(&mut one("a")).unwrap();
+    let reads = poll_fn(|cx| Poll::Ready(old[0].queue.poll_batch(cx, 10).is_ready()));
+    assert!(world.run(reads));
+    connection.thaw();
+    let refused = world
+        .run(member.group().commit(vec![offset(&old[0], 1)]))
+        .unwrap_err();
+    assert_eq!(refused.kind, ClusterErrorKind::OwnershipLost);
+    let Event::Lost(lost) = world.run(member.next_event()) else {
+        panic!("not a loss")
+    };
+    assert_eq!(lost, [(place(0), old[0].ownership)]);
+    assert_ne!(world.assigned(&mut member)[0].ownership, old[0].ownership);
+}
+
+#[test]
+fn a_member_that_the_group_forgets_has_lost_everything_and_joins_anew() {
+    let mut world = World::new(1, 1);
+    let (connection, mut member) = world.join();
+    let old = world.assigned(&mut member);
+    connection.evict();
+    let refused = world
+        .run(member.group().commit(vec![offset(&old[0], 1)]))
+        .unwrap_err();
+    assert_eq!(refused.kind, ClusterErrorKind::OwnershipLost);
+    let Event::Lost(lost) = world.run(member.next_event()) else {
+        panic!("not a loss")
+    };
+    assert_eq!(lost, [(place(0), old[0].ownership)]);
+    assert_ne!(world.assigned(&mut member)[0].ownership, old[0].ownership);
+}
+
 /// A driver whose requests go wrong by a script.
 struct Faulty {
     clock: SimClock,
