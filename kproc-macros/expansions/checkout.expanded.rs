@@ -25,7 +25,12 @@ const _: () = {
     }
 };
 impl Checkout {
-    #[allow(clippy::needless_pass_by_value, clippy::unused_self, clippy::unused_async)]
+    #[allow(
+        clippy::needless_pass_by_value,
+        clippy::trivially_copy_pass_by_ref,
+        clippy::unused_self,
+        clippy::unused_async
+    )]
     fn ordered(&mut self, id: &str, order: Option<Order<'_>>) -> Result<()> {
         match order {
             Some(order) => self.pending.put(id, &order)?,
@@ -33,7 +38,12 @@ impl Checkout {
         }
         Ok(())
     }
-    #[allow(clippy::needless_pass_by_value, clippy::unused_self, clippy::unused_async)]
+    #[allow(
+        clippy::needless_pass_by_value,
+        clippy::trivially_copy_pass_by_ref,
+        clippy::unused_self,
+        clippy::unused_async
+    )]
     async fn paid(&mut self, ctx: &mut Context<'_>, id: &str, cents: u64) -> Result<()> {
         ctx.send(&SHIPMENTS, id, &cents)?;
         Ok(())

@@ -27,9 +27,19 @@ const _: () = {
 };
 #[cfg(feature = "totals")]
 impl Totals {
-    #[allow(clippy::needless_pass_by_value, clippy::unused_self, clippy::unused_async)]
+    #[allow(
+        clippy::needless_pass_by_value,
+        clippy::trivially_copy_pass_by_ref,
+        clippy::unused_self,
+        clippy::unused_async
+    )]
     fn add(&mut self, n: i64) {}
-    #[allow(clippy::needless_pass_by_value, clippy::unused_self, clippy::unused_async)]
+    #[allow(
+        clippy::needless_pass_by_value,
+        clippy::trivially_copy_pass_by_ref,
+        clippy::unused_self,
+        clippy::unused_async
+    )]
     fn line(&mut self, line: &str) {}
 }
 #[cfg(feature = "totals")]

@@ -25,7 +25,12 @@ const _: () = {
     }
 };
 impl<V: Codec> Keep<V> {
-    #[allow(clippy::needless_pass_by_value, clippy::unused_self, clippy::unused_async)]
+    #[allow(
+        clippy::needless_pass_by_value,
+        clippy::trivially_copy_pass_by_ref,
+        clippy::unused_self,
+        clippy::unused_async
+    )]
     fn keep(&mut self, value: V::Item<'_>) {}
 }
 const _: () = {

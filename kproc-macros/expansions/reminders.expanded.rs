@@ -10,15 +10,40 @@ const _: () = {
     }
 };
 impl Reminders {
-    #[allow(clippy::needless_pass_by_value, clippy::unused_self, clippy::unused_async)]
+    #[allow(
+        clippy::needless_pass_by_value,
+        clippy::trivially_copy_pass_by_ref,
+        clippy::unused_self,
+        clippy::unused_async
+    )]
     fn begin(&mut self, ctx: &mut Context<'_>) {}
-    #[allow(clippy::needless_pass_by_value, clippy::unused_self, clippy::unused_async)]
+    #[allow(
+        clippy::needless_pass_by_value,
+        clippy::trivially_copy_pass_by_ref,
+        clippy::unused_self,
+        clippy::unused_async
+    )]
     fn ordered(&mut self, cents: i64) {}
-    #[allow(clippy::needless_pass_by_value, clippy::unused_self, clippy::unused_async)]
+    #[allow(
+        clippy::needless_pass_by_value,
+        clippy::trivially_copy_pass_by_ref,
+        clippy::unused_self,
+        clippy::unused_async
+    )]
     fn minute(&mut self, ctx: &mut Context<'_>, now: Timestamp) {}
-    #[allow(clippy::needless_pass_by_value, clippy::unused_self, clippy::unused_async)]
+    #[allow(
+        clippy::needless_pass_by_value,
+        clippy::trivially_copy_pass_by_ref,
+        clippy::unused_self,
+        clippy::unused_async
+    )]
     fn fired(&mut self, ctx: &mut Context<'_>, timer: TimerId, now: Timestamp) {}
-    #[allow(clippy::needless_pass_by_value, clippy::unused_self, clippy::unused_async)]
+    #[allow(
+        clippy::needless_pass_by_value,
+        clippy::trivially_copy_pass_by_ref,
+        clippy::unused_self,
+        clippy::unused_async
+    )]
     async fn end(&mut self) -> Result<()> {
         Ok(())
     }

@@ -29,13 +29,23 @@ const _: () = {
     }
 };
 impl Totals {
-    #[allow(clippy::needless_pass_by_value, clippy::unused_self, clippy::unused_async)]
+    #[allow(
+        clippy::needless_pass_by_value,
+        clippy::trivially_copy_pass_by_ref,
+        clippy::unused_self,
+        clippy::unused_async
+    )]
     fn add(&mut self, word: &str, n: i64) -> Result<()> {
         self.seen += 1;
         *self.totals.entry(word)?.or_default() += n;
         Ok(())
     }
-    #[allow(clippy::needless_pass_by_value, clippy::unused_self, clippy::unused_async)]
+    #[allow(
+        clippy::needless_pass_by_value,
+        clippy::trivially_copy_pass_by_ref,
+        clippy::unused_self,
+        clippy::unused_async
+    )]
     async fn publish(&mut self, ctx: &mut Context<'_>) -> Result<()> {
         self.send_all(ctx).await
     }

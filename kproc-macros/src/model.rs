@@ -270,7 +270,7 @@ impl Handled {
             if let BlockItem::Method(method) = &mut block.items[number] {
                 // The signature is ours to ask for, so what clippy says of it is not the user's to mend.
                 method.attrs.push(parse_quote!(
-                    #[allow(clippy::needless_pass_by_value, clippy::unused_self, clippy::unused_async)]
+                    #[allow(clippy::needless_pass_by_value, clippy::trivially_copy_pass_by_ref, clippy::unused_self, clippy::unused_async)]
                 ));
                 if !errors.is_empty() {
                     method.attrs.push(parse_quote!(#[allow(dead_code)]));

@@ -25,7 +25,7 @@ named!(HourlyDelays);
 struct Given {}
 named!(Given);
 
-#[processor(name = r#"raw.text_1"#, crate = "kproc")]
+#[processor(name = r"raw.text_1", crate = "kproc")]
 #[derive(Default)]
 struct RawText {}
 named!(RawText);

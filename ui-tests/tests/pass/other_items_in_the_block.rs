@@ -11,7 +11,7 @@ struct Totals {}
 
 /// A block.
 #[processor]
-#[allow(dead_code)]
+#[allow(dead_code, clippy::mixed_attributes_style)]
 impl Totals {
     #![allow(clippy::unused_self)]
 
@@ -24,6 +24,9 @@ impl Totals {
     #[must_use = "by nobody"]
     pub(crate) fn add(&mut self, #[allow(unused)] n: i64) -> Result<()> {
         Self::helper::<u8>(&[]);
+        if n < 0 {
+            return Err("negative".into());
+        }
         Ok(())
     }
 
@@ -33,7 +36,9 @@ impl Totals {
         Self::LIMIT
     }
 
-    async fn waits(&self) {}
+    async fn waits(&self) {
+        std::future::ready(()).await;
+    }
 }
 
 #[test]
