@@ -41,6 +41,7 @@ pub(super) struct Shared {
     /// Wall time at `now` zero.
     pub(super) epoch: Timestamp,
     /// The latest that was.
+    #[cfg(test)]
     latest_epoch: Timestamp,
     pub(super) random: u64,
     /// The longest that a [`Clock::point`] or a message takes as a rule; zero: nothing takes time.
@@ -103,6 +104,7 @@ impl SimClock {
         let shared = Shared {
             now: Duration::ZERO,
             epoch: Timestamp::from_millis(1_700_000_000_000),
+            #[cfg(test)]
             latest_epoch: Timestamp::EPOCH,
             random: mix(seed.wrapping_add(GOLDEN)),
             longest_point: Duration::from_millis(2),
