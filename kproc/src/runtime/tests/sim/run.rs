@@ -181,10 +181,10 @@ impl Run {
         self.observer.look_again(&self.site.world.cluster)?;
         ending::all_is_committed(&self.observer, &plan.input)?;
         if trial.mode == Mode::ExactlyOnce || !self.late {
-            for slot in 0..SLOTS.len() {
+            for (slot, name) in SLOTS.iter().enumerate() {
                 let directory = self.site.directory(slot);
                 ending::state_is_right(&directory, &self.observer, self.site.machine(slot))
-                    .map_err(|wrong| format!("{}: {wrong}", SLOTS[slot]))?;
+                    .map_err(|wrong| format!("{name}: {wrong}"))?;
             }
         }
         if self.clean {

@@ -30,6 +30,9 @@ const LAST_STOP: Duration = Duration::from_secs(20);
 /// What comes after a deadline: a task that does not end by itself is dropped, and then others hear of it.
 const A_MOMENT: Duration = Duration::from_millis(500);
 
+/// The slot of an instance that has ended, and how it has.
+type Ended = (usize, Result<(), RunError>);
+
 /// See the module.
 pub(super) struct Site {
     pub(super) world: World,
@@ -264,14 +267,14 @@ impl Site {
     }
 
     /// Notices which instances have ended, and how; starts those that are to come back.
-    pub(super) fn take_ended(&mut self) -> Result<Vec<(usize, Result<(), RunError>)>, String> {
+    pub(super) fn take_ended(&mut self) -> Result<Vec<Ended>, String> {
         let mut ended = Vec::new();
         let now = self.clock().now();
-        for slot in 0..SLOTS.len() {
+        for (slot, name) in SLOTS.iter().enumerate() {
             let gone = |instance: &mut Instance| self.world.executor.alive(instance.crew) == 0;
             let Some(instance) = self.slots[slot].instance.take_if(gone) else {
                 if self.slots[slot].due.is_some_and(|due| now > due) {
-                    return Err(format!("{} does not stop in time", SLOTS[slot]));
+                    return Err(format!("{name} does not stop in time"));
                 }
                 continue;
             };

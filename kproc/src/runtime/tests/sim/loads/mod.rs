@@ -45,8 +45,11 @@ where
         .collect())
 }
 
-/// What a changelog comes to, by partition and key.
-fn entries<K, V>(end: &End<'_>, changelog: &str) -> Result<BTreeMap<(Partition, K::Owned), V::Owned>, String>
+/// The entries of tables, by partition and key.
+type Entries<K, V> = BTreeMap<(Partition, K), V>;
+
+/// What a changelog comes to.
+fn entries<K, V>(end: &End<'_>, changelog: &str) -> Result<Entries<K::Owned, V::Owned>, String>
 where
     K: KeyCodec + Own<Owned: Ord>,
     V: Codec + Own,
