@@ -373,11 +373,19 @@ impl Worker {
         };
         match failure.next {
             Next::Stop => {
-                seat.fate = Fate::Failed;
+                // Was something of it not written meanwhile, then nothing that came after may be committed.
+                seat.fate = match seat.fate {
+                    Fate::FallsBack | Fate::Void => Fate::Void,
+                    _ => Fate::Failed,
+                };
                 self.supervisor.fail(RunError::Task(failure.into()));
             }
             Next::FallBack => {
                 tracing::warn!(task = %tenure.task, %failure, "the task's processors are made anew");
+                // It goes back further, if something of it was not written meanwhile.
+                if matches!(seat.fate, Fate::FallsBack | Fate::Void) {
+                    return;
+                }
                 // What was done before is committed: done again, it might come to the same failure, for ever.
                 seat.fate = Fate::BuiltAnew;
                 seat.uncommitted = Uncommitted::Due;
