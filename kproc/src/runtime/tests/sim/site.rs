@@ -271,13 +271,23 @@ impl Site {
         let mut ended = Vec::new();
         let now = self.clock().now();
         for (slot, name) in SLOTS.iter().enumerate() {
-            let gone = |instance: &mut Instance| self.world.executor.alive(instance.crew) == 0;
-            let Some(instance) = self.slots[slot].instance.take_if(gone) else {
-                if self.slots[slot].due.is_some_and(|due| now > due) {
-                    return Err(format!("{name} does not stop in time"));
-                }
+            let Some(instance) = &self.slots[slot].instance else {
                 continue;
             };
+            if self.world.executor.alive(instance.crew) > 0 {
+                if self.slots[slot].due.is_none_or(|due| now <= due) {
+                    continue;
+                }
+                if instance.running.status().state != RunState::Failed {
+                    return Err(format!("{name} does not stop in time"));
+                }
+                // It has said that it was not done in time, and `main` has returned: what still waits for an answer of
+                // the cluster ends with the process.
+            }
+            let Some(instance) = self.slots[slot].instance.take() else {
+                continue;
+            };
+            self.world.crash(&instance);
             self.slots[slot].due = None;
             self.look_at_state(slot);
             let outcome = self.world.executor.run_until(instance.running.wait());
