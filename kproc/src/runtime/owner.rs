@@ -107,10 +107,9 @@ impl OwnerSeed {
         // What a handler does that comes back from now on is neither sent nor committed.
         board.give_up();
         let Some(member) = member else { return Ok(()) };
-        let deadline = board.stop.get().map(|stop| stop.deadline);
         let left = tokio::select! { biased;
             left = member.leave() => left.map_err(|error| error.to_string()),
-            () = sleep_until(&*clock, deadline) => Err("there was no answer in time".to_owned()),
+            () = self.supervisor.deadline() => Err("there was no answer in time".to_owned()),
         };
         let group = &self.plan.topology.app;
         match left {

@@ -65,6 +65,17 @@ impl Supervisor {
         self.fail(error);
     }
 
+    /// Resolves once a stop was asked for and its deadline has passed: the nearest, if it is asked for again meanwhile.
+    pub(super) async fn deadline(&self) {
+        let mut known = None;
+        loop {
+            tokio::select! { biased;
+                nearer = self.board.stop.find(|stop| (*stop != known).then_some(*stop)) => known = nearer,
+                () = sleep_until(&*self.clock, known.map(|stop| stop.deadline)) => return,
+            }
+        }
+    }
+
     /// Resolves once a stop was asked for and its deadline has passed, or all is given up.
     pub(super) fn overdue(&self) -> impl Future<Output = ()> + 'static {
         let (board, clock) = (self.board.clone(), self.clock.clone());

@@ -102,13 +102,15 @@ impl Machine {
             && !(self.harmed.load(Relaxed) && is_damaged(environment))
     }
 
-    /// It is started again, and what was not synced is lost: where a file was not closed in good order, half of it.
+    /// It is started again, and what was not synced is lost: where a file was not closed in good order, half of it. (What
+    /// was brought here from another machine is on the disk.)
     pub(super) fn restart(&self, directory: &Path) {
         self.harmed.store(true, Relaxed);
+        let before = self.boot().unwrap_or_default();
         self.boot.fetch_add(1, Relaxed);
         for environment in environments(directory) {
             let sidecar = fs::read_to_string(environment.join("state.json")).unwrap_or_default();
-            if !sidecar.contains("\"clean\":true") {
+            if sidecar.contains(&before) && !sidecar.contains("\"clean\":true") {
                 let _ = overwrite(&environment.join("data.mdb"));
             }
         }
