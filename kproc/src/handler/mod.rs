@@ -3,7 +3,7 @@
 //!
 //! | trait | an argument that | is implemented for |
 //! |---|---|---|
-//! | [`Argument`] | is a key or value | what the topic's type lends ([`FromItem`](crate::codec::FromItem)), and `Option` of it |
+//! | [`Argument`] | is a key or value | what the topic's type lends ([`FromItem`]), and `Option` of it |
 //! | [`First`] | is the first of two of `#[on_message]` | `&mut Context<'_>`, and what is an [`Argument`] for the key |
 //! | [`ContextArgument`] | can be nothing else | `&mut Context<'_>` |
 //! | [`TimerArgument`] | comes from a timer | [`Timestamp`], and [`TimerId`] in `#[on_schedule]` |
@@ -11,7 +11,7 @@
 //! | [`TypedTopic`] | (the topic in `#[on_message(…)]`) | [`Topic<K, V>`](Topic) |
 //!
 //! They are not made to be implemented or called by hand; a type of your own becomes an argument by
-//! [`FromItem`](crate::codec::FromItem).
+//! [`FromItem`].
 
 // Generated code calls one method per argument and lets inference choose the impl by the type that the handler asks
 // for. So it does not matter how a type is spelled (aliases work), and a type that does not fit is reported by the
