@@ -59,7 +59,7 @@ impl Worker {
             }
             Fault::Interrupted => {
                 // The verb was dropped: what it did is not known, and the producer cannot be used any more.
-                self.renew_producer();
+                self.replace_producer();
                 self.void(tasks);
                 let tasks = self.senders(tasks);
                 self.supervisor
@@ -184,7 +184,18 @@ impl Worker {
     }
 
     /// The producer is of no more use, for no fault of its own.
-    pub(super) fn renew_producer(&mut self) {
+    /// Makes the producer anew, of which nobody knows what it has written. All that have sent anything fall back: what was
+    /// not written is lost with it, whoever's commit it was that has failed.
+    pub(super) fn replace_producer(&mut self) {
+        self.renew_producer();
+        for seat in self.seats.values_mut() {
+            if seat.sent && seat.fate != Fate::Void {
+                seat.fate = Fate::FallsBack;
+            }
+        }
+    }
+
+    fn renew_producer(&mut self) {
         let max_batch = self.plan.topology.bindings.limits().smallest();
         if let Err(error) = self.outlet.renew(max_batch) {
             self.supervisor.fail(error);

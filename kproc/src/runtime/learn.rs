@@ -114,21 +114,6 @@ impl Worker {
         if smallest.is_none_or(|smallest| self.outlet.max_batch().is_some_and(|batch| batch <= smallest)) {
             return;
         }
-        // What it has not written yet is lost with it.
-        let sent: Vec<Tenure> = self.sent();
-        self.renew_producer();
-        for tenure in sent {
-            if let Some(seat) = self.seats.get_mut(&tenure)
-                && seat.fate != Fate::Void
-            {
-                seat.fate = Fate::FallsBack;
-            }
-        }
-    }
-
-    /// The tasks that have sent records since the last commit.
-    pub(super) fn sent(&self) -> Vec<Tenure> {
-        let sent = self.seats.iter().filter(|(_, seat)| seat.sent);
-        sent.map(|(tenure, _)| *tenure).collect()
+        self.replace_producer();
     }
 }
