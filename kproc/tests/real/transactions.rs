@@ -244,7 +244,8 @@ fn a_copy_of_a_state_directory_is_told_of_by_who_finds_itself_fenced() {
             .into_iter()
             .map(|state| Counter::start(&site, state, timeout))
             .collect::<Vec<_>>();
-        let patience = site.clock.now() + PATIENCE;
+        // Six fencings, with growing pauses between them.
+        let patience = site.clock.now() + 5 * PATIENCE;
         let failed = loop {
             if let Some(failed) = both.iter_mut().position(Counter::has_failed) {
                 break both.remove(failed);
