@@ -4,7 +4,7 @@ use std::{fs, path::Path, sync::Arc, time::Duration};
 
 use kproc::{
     App, Clock, Lag, Offset, Partition, Running,
-    cluster::{Cluster, ClusterErrorKind, Isolation, JoinRequest, Member, ProducerOptions, Watermarks},
+    cluster::{Cluster, ClusterErrorKind, Isolation, Member, ProducerOptions, Watermarks},
     config::Processing,
     outbox::{Outbox, RawRecord},
     prelude::*,
@@ -47,16 +47,7 @@ impl Site {
 
     /// A member of a group that has nothing to do with the test: transactions without offsets need one, too.
     fn bystander(&self) -> Box<dyn Member> {
-        let request = JoinRequest {
-            group: format!("{}-bystander", self.name),
-            topics: vec![self.topic("keys").into()],
-            session_timeout: Duration::from_secs(45),
-            heartbeat_interval: None,
-            revoke_timeout: Duration::from_secs(10),
-            isolation: Isolation::ReadCommitted,
-            read_ahead: None,
-            client_id: "test".into(),
-        };
+        let request = self.join_request(&format!("{}-bystander", self.name));
         self.cluster.join(request).unwrap()
     }
 

@@ -5,7 +5,7 @@ use std::time::Duration;
 use futures_util::future::{Either, select};
 use kproc::{
     Clock,
-    cluster::{Assignment, Cluster, Event, Isolation, JoinRequest, Member},
+    cluster::{Assignment, Cluster, Event, JoinRequest, Member},
 };
 
 use crate::kit::{PATIENCE, Site, block_on};
@@ -19,14 +19,11 @@ struct Peer {
 impl Peer {
     fn join(site: &Site, session: Duration, heartbeat: Duration) -> Self {
         let request = JoinRequest {
-            group: site.name.to_owned(),
-            topics: vec![site.topic("keys").into()],
             session_timeout: session,
             heartbeat_interval: Some(heartbeat),
             revoke_timeout: Duration::from_secs(5),
-            isolation: Isolation::ReadCommitted,
-            read_ahead: None,
             client_id: "peer".into(),
+            ..site.join_request(site.name)
         };
         Self {
             member: site.cluster.join(request).unwrap(),

@@ -5,7 +5,7 @@ use std::{future::Future, path::Path, sync::Arc, time::Duration};
 use kproc::{
     App, Clock, Offset, Partition, Running, SystemClock, TopicPartition,
     cluster::{
-        Admin, Cluster, NewTopic, ProducerOptions,
+        Admin, Cluster, Isolation, JoinRequest, NewTopic, ProducerOptions,
         kafka::{KafkaCluster, KafkaOptions},
     },
     outbox::{Outbox, RawRecord},
@@ -89,6 +89,20 @@ impl Site {
 
     pub(crate) fn partition(&self, topic: &str, number: u32) -> TopicPartition {
         TopicPartition::new(self.topic(topic), Partition::new(number))
+    }
+
+    /// What a member that is the test's own asks for, to read the site's keys.
+    pub(crate) fn join_request(&self, group: &str) -> JoinRequest {
+        JoinRequest {
+            group: group.to_owned(),
+            topics: vec![self.topic("keys").into()],
+            session_timeout: Duration::from_secs(45),
+            heartbeat_interval: None,
+            revoke_timeout: Duration::from_secs(10),
+            isolation: Isolation::ReadCommitted,
+            read_ahead: None,
+            client_id: "test".into(),
+        }
     }
 
     pub(crate) fn admin(&self) -> Box<dyn Admin> {

@@ -10,7 +10,7 @@ use std::{
 use kproc::{
     Offset, RunState, SystemClock,
     cluster::{
-        Cluster, ClusterErrorKind, Isolation, ProducerOptions,
+        Cluster, ClusterErrorKind, Isolation, Producer, ProducerOptions,
         kafka::{KafkaCluster, KafkaOptions},
     },
     config::Size,
@@ -98,6 +98,24 @@ async fn fill(site: &Site, records: usize) {
     producer.flush().await.unwrap();
 }
 
+/// A producer with room for 64 KiB.
+fn cramped(site: &Site) -> Box<dyn Producer> {
+    let mut options = KafkaOptions::new(vec![site.brokers.clone()], Arc::new(SystemClock::new()));
+    options.properties.set("queue.buffering.max.kbytes", "64");
+    let cluster = KafkaCluster::new(options).unwrap();
+    cluster.producer(ProducerOptions::default()).unwrap()
+}
+
+/// Adds a record of this size.
+fn push(outbox: &mut Outbox, topic: &Arc<str>, size: usize) {
+    let value = vec![b'x'; size];
+    let record = RawRecord {
+        value: Some(&value),
+        ..RawRecord::default()
+    };
+    outbox.push_raw(topic, &record);
+}
+
 /// Nobody waits for room that is never made.
 #[test]
 fn a_record_larger_than_the_whole_buffer_is_refused() {
@@ -106,20 +124,12 @@ fn a_record_larger_than_the_whole_buffer_is_refused() {
     };
     block_on(async {
         site.make_topic("large", 1, &[]).await;
-        let mut options = KafkaOptions::new(vec![site.brokers.clone()], Arc::new(SystemClock::new()));
-        options.properties.set("queue.buffering.max.kbytes", "64");
-        let cluster = KafkaCluster::new(options).unwrap();
-        let mut producer = cluster.producer(ProducerOptions::default()).unwrap();
+        let mut producer = cramped(&site);
         let topic: Arc<str> = site.topic("large").into();
         let mut outbox = Outbox::default();
         // Those before it fill the buffer several times.
         for size in [60_000, 60_000, 60_000, RECORD] {
-            let value = vec![b'x'; size];
-            let record = RawRecord {
-                value: Some(&value),
-                ..RawRecord::default()
-            };
-            outbox.push_raw(&topic, &record);
+            push(&mut outbox, &topic, size);
         }
         producer.send(&mut outbox).await.unwrap();
         let error = producer.flush().await.unwrap_err();
@@ -198,11 +208,7 @@ fn a_flush_waits_for_every_piece() {
         for round in 1..=ROUNDS {
             let mut outbox = Outbox::default();
             for _ in 0..EACH {
-                let record = RawRecord {
-                    value: Some(&[b'x'; 500]),
-                    ..RawRecord::default()
-                };
-                outbox.push_raw(&topic, &record);
+                push(&mut outbox, &topic, 500);
             }
             producer.send(&mut outbox).await.unwrap();
             let written = producer.flush().await.unwrap();
@@ -220,22 +226,12 @@ fn a_refusal_is_told_by_the_flush() {
     };
     block_on(async {
         site.make_topic("large", 1, &[]).await;
-        let mut options = KafkaOptions::new(vec![site.brokers.clone()], Arc::new(SystemClock::new()));
-        options.properties.set("queue.buffering.max.kbytes", "64");
-        let cluster = KafkaCluster::new(options).unwrap();
-        let mut producer = cluster.producer(ProducerOptions::default()).unwrap();
+        let mut producer = cramped(&site);
         let topic: Arc<str> = site.topic("large").into();
         for round in 0..50 {
             let mut outbox = Outbox::default();
             for size in [60_000, 60_000, RECORD] {
-                let value = vec![b'x'; size];
-                outbox.push_raw(
-                    &topic,
-                    &RawRecord {
-                        value: Some(&value),
-                        ..RawRecord::default()
-                    },
-                );
+                push(&mut outbox, &topic, size);
             }
             let sent = producer.send(&mut outbox).await;
             let flushed = producer.flush().await;

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use kproc::{
     Clock, Offset, RunError, Running,
-    cluster::{Assignment, Cluster, Event, Isolation, JoinRequest, Member, OffsetCommit},
+    cluster::{Assignment, Cluster, Event, Member, OffsetCommit},
 };
 
 use crate::{
@@ -145,17 +145,7 @@ fn g03_stops_without_brokers() {
 impl Site {
     /// A member of a group of its own, and a commit of all that it owns.
     async fn member(&self, group: &str) -> (Box<dyn Member>, Vec<OffsetCommit>) {
-        let request = JoinRequest {
-            group: group.into(),
-            topics: vec![self.topic("keys").into()],
-            session_timeout: Duration::from_secs(45),
-            heartbeat_interval: None,
-            revoke_timeout: Duration::from_secs(10),
-            isolation: Isolation::ReadCommitted,
-            read_ahead: None,
-            client_id: "test".into(),
-        };
-        let mut member = self.cluster.join(request).unwrap();
+        let mut member = self.cluster.join(self.join_request(group)).unwrap();
         let Event::Assigned(assigned) = member.next_event().await else {
             panic!("nothing was assigned")
         };

@@ -4,7 +4,7 @@ use std::{path::Path, process::ExitCode, time::Duration};
 
 use kproc::{
     App, RunError, RunState,
-    cluster::{Cluster, Event, Isolation, JoinRequest},
+    cluster::{Cluster, Event, JoinRequest},
     prelude::*,
 };
 
@@ -189,14 +189,10 @@ fn a_version_that_has_died_does_not_keep_the_next_from_starting() {
         let mut other = site
             .cluster
             .join(JoinRequest {
-                group: "died".into(),
-                topics: vec![site.topic("keys").into()],
                 session_timeout: Duration::from_secs(2),
-                heartbeat_interval: None,
                 revoke_timeout: Duration::from_secs(2),
-                isolation: Isolation::ReadCommitted,
-                read_ahead: None,
                 client_id: "died.kproc1.i.p.s".into(),
+                ..site.join_request("died")
             })
             .unwrap();
         let event = other.next_event().await;

@@ -152,9 +152,7 @@ fn a_link_that_is_mended_too_late_has_lost_everything_and_joins_anew() {
     connection.sever();
     world.executor.advance(SESSION * 2);
     connection.mend();
-    let Event::Lost(lost) = world.run(member.next_event()) else {
-        panic!("not a loss")
-    };
+    let lost = world.lost(&mut member);
     assert_eq!(lost, [(place(0), old[0].ownership)]);
     let new = world.assigned(&mut member);
     assert_ne!(new[0].ownership, old[0].ownership);
@@ -185,9 +183,7 @@ fn a_process_that_stood_still_for_too_long_hears_of_its_loss_when_it_goes_on() {
         .run(member.group().commit(vec![offset(&old[0], 1)]))
         .unwrap_err();
     assert_eq!(refused.kind, ClusterErrorKind::OwnershipLost);
-    let Event::Lost(lost) = world.run(member.next_event()) else {
-        panic!("not a loss")
-    };
+    let lost = world.lost(&mut member);
     assert_eq!(lost, [(place(0), old[0].ownership)]);
     assert_ne!(world.assigned(&mut member)[0].ownership, old[0].ownership);
 }
@@ -202,9 +198,7 @@ fn a_member_that_the_group_forgets_has_lost_everything_and_joins_anew() {
         .run(member.group().commit(vec![offset(&old[0], 1)]))
         .unwrap_err();
     assert_eq!(refused.kind, ClusterErrorKind::OwnershipLost);
-    let Event::Lost(lost) = world.run(member.next_event()) else {
-        panic!("not a loss")
-    };
+    let lost = world.lost(&mut member);
     assert_eq!(lost, [(place(0), old[0].ownership)]);
     assert_ne!(world.assigned(&mut member)[0].ownership, old[0].ownership);
 }

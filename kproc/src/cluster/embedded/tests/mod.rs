@@ -12,7 +12,7 @@ use crate::{
     Clock, Offset, Partition, Timestamp, TopicPartition,
     cluster::{
         Assignment, Cluster, ClusterErrorKind, Event, Isolation, JoinRequest, Member, NewTopic, OffsetCommit,
-        ProducerOptions, Result, SeekTo,
+        Ownership, ProducerOptions, Result, SeekTo,
     },
     outbox::{Outbox, RawRecord},
     testing::exec::Executor,
@@ -81,6 +81,13 @@ impl World {
         match self.run(member.next_event()) {
             Event::Assigned(assignments) => assignments,
             _ => panic!("not an assignment"),
+        }
+    }
+
+    fn lost(&mut self, member: &mut Box<dyn Member>) -> Vec<(TopicPartition, Ownership)> {
+        match self.run(member.next_event()) {
+            Event::Lost(lost) => lost,
+            _ => panic!("not a loss"),
         }
     }
 
