@@ -9,7 +9,7 @@
 //! ```
 //! use std::sync::Arc;
 //! use kproc_store::{
-//!     CommitPoint, Condition, DiskStep, Environment, EnvironmentOptions, Marks, Offset, Store, Table, Timestamp,
+//!     CommitPoint, Condition, Environment, EnvironmentOptions, Marks, Offset, Store, Table, Timestamp,
 //! };
 //!
 //! # let directory = tempfile::tempdir()?;

@@ -56,8 +56,7 @@ impl Worker {
             self.write_outputs(tasks, deadline).await?;
         }
         let mut prepared = self.prepare(tasks, deadline).await?;
-        let has_sent = |tenure| self.seats.get(tenure).is_some_and(|seat: &Seat| seat.sent);
-        let sent = tasks.iter().any(has_sent);
+        let sent = self.have_sent(tasks);
         if prepared.is_empty() && !sent {
             return Ok(());
         }
@@ -96,11 +95,16 @@ impl Worker {
     /// crash between could leave a deletion without the record for whose sake it was made: what was deleted is not found
     /// when the input is processed again, and so the record would never be sent.
     async fn write_outputs(&mut self, tasks: &[Tenure], deadline: Option<Duration>) -> Result<(), Fault> {
-        let sent = |tenure| self.seats.get(tenure).is_some_and(|seat: &Seat| seat.sent);
-        if tasks.iter().any(sent) && self.plan.topology.logged_stores().next().is_some() {
+        if self.have_sent(tasks) && self.plan.topology.logged_stores().next().is_some() {
             self.flush(deadline).await?;
         }
         Ok(())
+    }
+
+    /// Whether any of these has handed something over since the last commit.
+    fn have_sent(&self, tasks: &[Tenure]) -> bool {
+        let sent = |tenure| self.seats.get(tenure).is_some_and(|seat: &Seat| seat.sent);
+        tasks.iter().any(sent)
     }
 
     async fn flush(&mut self, deadline: Option<Duration>) -> Result<Positions, Fault> {

@@ -183,7 +183,6 @@ impl Worker {
         }
     }
 
-    /// The producer is of no more use, for no fault of its own.
     /// Makes the producer anew, of which nobody knows what it has written. All that have sent anything fall back: what was
     /// not written is lost with it, whoever's commit it was that has failed.
     pub(super) fn replace_producer(&mut self) {
@@ -195,6 +194,7 @@ impl Worker {
         }
     }
 
+    /// The producer is of no more use, for no fault of its own.
     fn renew_producer(&mut self) {
         let max_batch = self.plan.topology.bindings.limits().smallest();
         if let Err(error) = self.outlet.renew(max_batch) {

@@ -8,7 +8,7 @@ use tokio::sync::{Mutex, Semaphore, mpsc::UnboundedReceiver, oneshot};
 use super::{
     error::RunError,
     order::{RestorerOrder, WorkerHandle, WorkerOrder},
-    restore::{Restore, Standing},
+    restore::{Restore, Whose},
     slot::{Lease, Slot, Tenure, Token},
     supervisor::Supervisor,
 };
@@ -117,11 +117,11 @@ impl Restorer {
                         let lease: Lease = lease.lock_owned().await;
                         slot.lease = Some(lease);
                     }
-                    let standing = {
+                    let whose = {
                         let _permit = permits.acquire().await;
                         restore.run(&mut slot).await?
                     };
-                    if standing == Standing::Lost {
+                    if whose == Whose::Lost {
                         pending::<()>().await;
                     }
                     Ok(())

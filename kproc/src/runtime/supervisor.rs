@@ -78,14 +78,12 @@ impl Supervisor {
 
     /// Resolves once a stop was asked for and its deadline has passed, or all is given up.
     pub(super) fn overdue(&self) -> impl Future<Output = ()> + 'static {
-        let (board, clock) = (self.board.clone(), self.clock.clone());
+        let supervisor = self.clone();
         async move {
-            let mut known = None;
-            while !board.is_given_up() {
-                tokio::select! { biased;
-                    nearer = board.stop.find(|stop| (*stop != known || board.is_given_up()).then_some(*stop)) => known = nearer,
-                    () = sleep_until(&*clock, known.map(|stop| stop.deadline)) => return,
-                }
+            let board = &supervisor.board;
+            tokio::select! { biased;
+                () = board.stop.find(|_| board.is_given_up().then_some(())) => {}
+                () = supervisor.deadline() => {}
             }
         }
     }

@@ -22,7 +22,7 @@ use crate::{
 
 /// Whether the task's partitions are still ours, as far as was asked.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(in super::super) enum Standing {
+pub(in super::super) enum Whose {
     Ours,
     /// They are not: the order that says so is under way. Where the task begins was not committed, so it must not begin:
     /// what it would leave in a changelog, be it an aborted record, would be taken for state whose offset is lost.
@@ -32,12 +32,7 @@ pub(in super::super) enum Standing {
 impl Restore {
     /// Sets the inputs to where their processing goes on. `moved`: the changelogs had something that the
     /// environments did not have.
-    pub(super) async fn seek(
-        &self,
-        slot: &mut Slot,
-        topics: &Found,
-        moved: bool,
-    ) -> Result<Standing, RunError> {
+    pub(super) async fn seek(&self, slot: &mut Slot, topics: &Found, moved: bool) -> Result<Whose, RunError> {
         let saved = self.saved(slot)?;
         let task = slot.tenure.task;
         let mut first = Vec::new();
@@ -134,19 +129,19 @@ impl Restore {
             });
         }
         if first.is_empty() {
-            return Ok(Standing::Ours);
+            return Ok(Whose::Ours);
         }
         match retried(&*self.clock, self.plan.settings.patience, || {
             self.group.commit(first.clone())
         })
         .await
         {
-            Err(error) if error.kind == ClusterErrorKind::OwnershipLost => Ok(Standing::Lost),
+            Err(error) if error.kind == ClusterErrorKind::OwnershipLost => Ok(Whose::Lost),
             Err(error) => Err(RunError::cluster(
                 format!("task {task}: cannot commit the first position"),
                 &error,
             )),
-            Ok(()) => Ok(Standing::Ours),
+            Ok(()) => Ok(Whose::Ours),
         }
     }
 

@@ -15,7 +15,7 @@ use std::{convert::Infallible, path::PathBuf, sync::Arc, time::Duration};
 
 use kproc_store::{Condition, Environment, Opened};
 
-pub(super) use self::inputs::Standing;
+pub(super) use self::inputs::Whose;
 use self::{changelog::Changelogs, progress::Progress};
 use super::{
     error::RunError,
@@ -48,7 +48,7 @@ pub(super) struct Restore {
 
 impl Restore {
     /// Brings `slot` to its last commit. May be dropped at any point and begun again: what was restored stays.
-    pub(super) async fn run(&self, slot: &mut Slot) -> Result<Standing, RunError> {
+    pub(super) async fn run(&self, slot: &mut Slot) -> Result<Whose, RunError> {
         let tenure = slot.tenure;
         self.board
             .task(tenure, TaskPhase::Restoring { done: 0, total: 0 });
@@ -81,7 +81,7 @@ impl Restore {
             slot.close_environments();
             slot.kept = self.open(tenure.task)?;
         }
-        let standing = self.seek(slot, &topics, moved).await?;
+        let whose = self.seek(slot, &topics, moved).await?;
         for kept in &slot.kept {
             let own = kept.changelogs.iter().map(|changelog| &changelog.partition.topic);
             let inputs = slot.inputs.iter().map(|input| &input.partition.topic);
@@ -89,7 +89,7 @@ impl Restore {
             origin::note(&kept.environment, topics)
                 .map_err(|error| self.state(tenure.task, kept.processor, error.to_string()))?;
         }
-        Ok(standing)
+        Ok(whose)
     }
 
     /// How many entries a task's stores have.

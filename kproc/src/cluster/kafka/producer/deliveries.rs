@@ -41,8 +41,6 @@ pub(super) struct Deliveries {
     /// The producer's events come here.
     pub(super) queue: Arc<Queue>,
     outgoing: Arc<Outgoing>,
-    /// Of which step records are: with transactions or without.
-    step: Step,
     /// The producer was dropped.
     pub(super) gone: AtomicBool,
 }
@@ -58,18 +56,12 @@ struct Heard {
 
 impl Deliveries {
     /// Starts a thread that listens to a producer.
-    pub(super) fn listen(
-        client: &Arc<Client>,
-        outgoing: Arc<Outgoing>,
-        step: Step,
-        log: Arc<Log>,
-    ) -> Result<Arc<Self>> {
+    pub(super) fn listen(client: &Arc<Client>, outgoing: Arc<Outgoing>, log: Arc<Log>) -> Result<Arc<Self>> {
         let deliveries = Arc::new(Self {
             heard: Mutex::default(),
             room: AtomicWaker::new(),
             queue: Arc::new(Queue::main(client)),
             outgoing,
-            step,
             gone: AtomicBool::new(false),
         });
         let listener = deliveries.clone();
@@ -122,7 +114,8 @@ impl Deliveries {
                         if heard.failure.is_none() {
                             let (topic, size) = (delivery.topic_name(), delivery.size());
                             let place = format_args!("{topic}[{}]", delivery.partition);
-                            heard.failure = Some(not_written(self.step, &topic, place, size, &error));
+                            heard.failure =
+                                Some(not_written(self.outgoing.step(), &topic, place, size, &error));
                         }
                     }
                 });

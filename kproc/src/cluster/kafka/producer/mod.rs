@@ -71,11 +71,7 @@ impl KafkaProducer {
         let limit = options.buffer.unwrap_or(limits::BUFFER) / 2;
         let outgoing = Outgoing::new(client.clone(), options.transactional_id.clone(), limit);
         let outgoing = Arc::new(outgoing);
-        let step = match options.transactional_id {
-            Some(_) => Step::Record,
-            None => Step::Delivery,
-        };
-        let deliveries = Deliveries::listen(&client, outgoing.clone(), step, config.log.clone())?;
+        let deliveries = Deliveries::listen(&client, outgoing.clone(), config.log.clone())?;
         let steps = options.transactional_id.map(|id| {
             Arc::new(Steps {
                 id,

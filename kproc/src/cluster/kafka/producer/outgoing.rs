@@ -109,6 +109,14 @@ impl<S: Sink> Outgoing<S> {
         self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
+    /// Of which step records are: with transactions or without.
+    pub(super) fn step(&self) -> Step {
+        match self.id {
+            Some(_) => Step::Record,
+            None => Step::Delivery,
+        }
+    }
+
     /// Takes all records of an outbox.
     pub(super) fn add(&self, records: &mut Outbox) {
         let mut waiting = self.waiting();
@@ -186,9 +194,9 @@ impl<S: Sink> Outgoing<S> {
                     outcome = self.sink.produce(&mut hands.topics, known, &record);
                 }
                 match outcome {
+                    Ok(Ok(())) => bytes += size(&record) + RECORD,
                     // Room for a record that is larger than all of it will never be made.
                     _ if is_full(&outcome) => tell(too_large(&record)),
-                    Ok(Ok(())) => bytes += size(&record) + RECORD,
                     Ok(Err(error)) => tell(self.refused(&record, &error)),
                     Err(error) => tell(error),
                 }
@@ -220,14 +228,9 @@ impl<S: Sink> Outgoing<S> {
     fn refused(&self, record: &OutgoingRecord<'_>, error: &NativeError) -> ClusterError {
         match &self.id {
             Some(id) if error.fatal => failed_step(id, Step::Record, error),
-            id => {
-                let step = if id.is_some() {
-                    Step::Record
-                } else {
-                    Step::Delivery
-                };
+            _ => {
                 let place = format_args!("topic `{}`", record.topic);
-                not_written(step, record.topic, place, size(record), error)
+                not_written(self.step(), record.topic, place, size(record), error)
             }
         }
     }
