@@ -5,7 +5,7 @@ use syn::{DeriveInput, Meta};
 
 use crate::{
     errors::Errors,
-    parse::arguments::{Owner, each},
+    parse::options::{Owner, each},
 };
 use proc_macro2::TokenStream;
 

@@ -2,14 +2,15 @@
 //!
 //! Everything here goes on after an error, so that one build shows all of them.
 
-use proc_macro2::{Delimiter, Ident, TokenStream, TokenTree};
+use proc_macro2::{Delimiter, TokenStream, TokenTree};
 use quote::ToTokens;
 use syn::{
-    Expr, LitBool, LitStr, Meta, MetaList, Path, PathArguments, Token, Type, parenthesized,
+    Expr, LitStr, Meta, MetaList, Path, PathArguments, Token, Type, parenthesized,
     parse::{ParseStream, Parser},
     punctuated::Punctuated,
 };
 
+use super::options::{Owner, Value, each, each_part, is_comma};
 use crate::{
     attributes::{Helper, IMPL_OPTIONS, STARTS, STRUCT_OPTIONS, nearest, split_at_commas},
     duration,
@@ -59,7 +60,7 @@ impl ImplOptions {
         };
         each(&owner, tokens, errors, |value, errors| match value.name() {
             "crate" => options.krate = value.path(errors),
-            _ => options.sends = value.topics(errors),
+            _ => options.sends = topics(value, errors),
         });
         options
     }
@@ -392,268 +393,29 @@ fn list(meta: &Meta, errors: &mut Errors) -> TokenStream {
     }
 }
 
-/// The attribute whose options are read.
-pub(crate) struct Owner {
-    pub(crate) name: &'static str,
-    pub(crate) known: &'static [&'static str],
-    /// Options that belong to the other half of a processor, and what that is.
-    pub(crate) elsewhere: &'static [&'static str],
-    pub(crate) side: &'static str,
-}
-
-impl Owner {
-    fn of(helper: Helper) -> Self {
-        Self {
-            name: helper.name(),
-            known: helper.options(),
-            elsewhere: &[],
-            side: "",
-        }
+/// `sends(TOPIC, …)`
+fn topics(value: &Value, errors: &mut Errors) -> Vec<Expr> {
+    let rest: Vec<_> = value.rest().clone().into_iter().collect();
+    if !matches!(rest.as_slice(), [TokenTree::Group(group)] if group.delimiter() == Delimiter::Parenthesis) {
+        errors.on(
+            value.whole(),
+            format_args!("`{0}` takes topics: `{0}(TOTALS, ALERTS)`", value.name()),
+        );
+        return Vec::new();
     }
-
-    /// The error for something that has no name in front.
-    fn no_name(&self, part: &TokenStream) -> String {
-        if let Ok(text) = syn::parse2::<LitStr>(part.clone()) {
-            if self.known.contains(&"name") {
-                return format!("a text needs the option's name: `name = {}`", text.token());
-            }
-            if let Some(word) = self.known.iter().find(|known| **known == text.value()) {
-                return format!("this is a word, not a text: write `{word}` without the quotes");
-            }
-        }
-        match self.known {
-            [] => "expected the name of an option: there are none".to_owned(),
-            [only] => format!("expected the name of an option: there is `{only}`"),
-            known => format!("expected the name of an option: there are {}", and(known)),
-        }
-    }
-
-    fn unknown(&self, name: &str) -> String {
-        let owner = self.name;
-        if self.elsewhere.contains(&name) {
-            return format!("`{name}` goes in the `#[{owner}(…)]` on {}", self.side);
-        }
-        let hint = match (nearest(name, self.known), self.known) {
-            (Some(near), _) => format!("; did you mean `{near}`?"),
-            (None, []) => format!(": `#[{owner}]` has none"),
-            (None, known) => format!(": `#[{owner}]` has {}", and(known)),
-        };
-        format!("unknown option `{name}`{hint}")
-    }
-}
-
-/// `` `a`, `b` and `c` ``
-fn and(names: &[&str]) -> String {
-    let quoted: Vec<_> = names.iter().map(|name| format!("`{name}`")).collect();
-    match quoted.split_last() {
-        Some((last, [])) => last.clone(),
-        Some((last, rest)) => format!("{} and {last}", rest.join(", ")),
-        None => String::new(),
-    }
-}
-
-/// One option: its name and what follows it.
-pub(crate) struct Value {
-    ident: Ident,
-    text: String,
-    rest: TokenStream,
-}
-
-/// Calls `take` for each known option, once.
-pub(crate) fn each(
-    owner: &Owner,
-    tokens: &TokenStream,
-    errors: &mut Errors,
-    take: impl FnMut(&Value, &mut Errors),
-) {
-    let mut commas = tokens.clone().into_iter().filter(is_comma);
-    let mut parts = Vec::new();
-    let mut all = split_at_commas(tokens.clone()).into_iter().peekable();
-    while let Some(part) = all.next() {
-        let comma = commas.next();
-        match comma {
-            Some(comma) if part.is_empty() => errors.on(comma, "nothing stands before this comma: remove it"),
-            // A trailing comma, or nothing at all.
-            _ if part.is_empty() && all.peek().is_none() => {}
-            _ => parts.push(part),
-        }
-    }
-    each_part(owner, parts, errors, take);
-}
-
-fn is_comma(token: &TokenTree) -> bool {
-    matches!(token, TokenTree::Punct(punct) if punct.as_char() == ',')
-}
-
-/// The same for options that were separated already.
-fn each_part(
-    owner: &Owner,
-    parts: Vec<TokenStream>,
-    errors: &mut Errors,
-    mut take: impl FnMut(&Value, &mut Errors),
-) {
-    let mut seen: Vec<String> = Vec::new();
-    for part in parts {
-        let mut tokens = part.clone().into_iter();
-        let ident = match tokens.next() {
-            None => continue,
-            Some(TokenTree::Ident(ident)) => ident,
-            Some(_) => {
-                errors.on(&part, owner.no_name(&part));
-                continue;
-            }
-        };
-        let value = Value {
-            text: ident.to_string(),
-            ident,
-            rest: tokens.collect(),
-        };
-        if !owner.known.contains(&value.name()) {
-            errors.on(&value.ident, owner.unknown(value.name()));
-        } else if seen.contains(&value.text) {
-            errors.on(
-                &value.ident,
-                format_args!(
-                    "`{}` is given twice: remove this one, or the one before",
-                    value.text
-                ),
-            );
-        } else {
-            seen.push(value.text.clone());
-            take(&value, errors);
-        }
-    }
-}
-
-impl Value {
-    pub(crate) fn name(&self) -> &str {
-        &self.text
-    }
-
-    /// All of it, for errors.
-    pub(crate) fn whole(&self) -> TokenStream {
-        let mut whole = self.ident.to_token_stream();
-        whole.extend(self.rest.clone());
-        whole
-    }
-
-    /// What is wrong if the value is: what follows `=`, or all of it.
-    fn wrong(&self) -> TokenStream {
-        let mut rest = self.rest.clone().into_iter();
-        match rest.next() {
-            Some(TokenTree::Punct(punct)) if punct.as_char() == '=' => {
-                let value: TokenStream = rest.collect();
-                if value.is_empty() { self.whole() } else { value }
-            }
-            _ => self.whole(),
-        }
-    }
-
-    /// What follows `=`.
-    fn assigned<T: syn::parse::Parse>(&self) -> Option<T> {
-        let read = |input: ParseStream<'_>| {
-            input.parse::<Token![=]>()?;
-            input.parse::<T>()
-        };
-        read.parse2(self.rest.clone()).ok()
-    }
-
-    fn string(&self, errors: &mut Errors) -> Option<LitStr> {
-        let value = self.assigned();
-        if value.is_none() {
-            errors.on(
-                self.wrong(),
-                format_args!("`{0}` takes a text: `{0} = \"…\"`", self.text),
-            );
-        }
-        value
-    }
-
-    fn boolean(&self, errors: &mut Errors) -> Option<bool> {
-        let value = self.assigned::<LitBool>().map(|value| value.value);
-        if value.is_none() {
-            errors.on(
-                self.wrong(),
-                format_args!("`{0}` is `{0} = true` or `{0} = false`", self.text),
-            );
-        }
-        value
-    }
-
-    /// A path; in quotes, too, as other macros want it.
-    pub(crate) fn path(&self, errors: &mut Errors) -> Option<Path> {
-        let path = if let Some(text) = self.assigned::<LitStr>() {
-            text.parse_with(Path::parse_mod_style).ok()
-        } else {
-            let read = |input: ParseStream<'_>| {
-                input.parse::<Token![=]>()?;
-                input.call(Path::parse_mod_style)
-            };
-            read.parse2(self.rest.clone()).ok()
-        };
-        if path.is_none() {
-            errors.on(
-                self.wrong(),
-                format_args!("`{0}` takes the path of kproc: `{0} = facade::kproc`", self.text),
-            );
-        }
-        path
-    }
-
-    /// One of the words after `=`.
-    fn word(&self, words: &[&'static str], errors: &mut Errors) -> Option<&'static str> {
-        let quoted = self.assigned::<LitStr>().map(|text| text.value());
-        let bare = self.assigned::<Ident>().map(|word| word.to_string());
-        let found = bare
-            .as_ref()
-            .and_then(|word| words.iter().find(|known| *known == word));
-        if found.is_none() {
-            let name = &self.text;
-            let near = bare.or(quoted).and_then(|word| nearest(&word, words));
-            let hint = near.map(|near| format!(": did you mean `{name} = {near}`?"));
-            let hint = hint.unwrap_or_default();
-            let choices = and(words).replace(" and ", " or ");
-            errors.on(self.wrong(), format_args!("`{name}` is {choices}{hint}"));
-        }
-        found.copied()
-    }
-
-    /// Nothing follows.
-    pub(crate) fn flag(&self, errors: &mut Errors) -> bool {
-        if !self.rest.is_empty() {
-            errors.on(
-                self.whole(),
-                format_args!("`{0}` takes no value: write `{0}` alone", self.text),
-            );
-        }
-        self.rest.is_empty()
-    }
-
-    /// `(TOPIC, …)`
-    fn topics(&self, errors: &mut Errors) -> Vec<Expr> {
-        let rest: Vec<_> = self.rest.clone().into_iter().collect();
-        if !matches!(rest.as_slice(), [TokenTree::Group(group)] if group.delimiter() == Delimiter::Parenthesis)
-        {
-            errors.on(
-                self.whole(),
-                format_args!("`{0}` takes topics: `{0}(TOTALS, ALERTS)`", self.text),
-            );
-            return Vec::new();
-        }
-        let read = |input: ParseStream<'_>| {
-            let topics;
-            parenthesized!(topics in input);
-            topics.call(Punctuated::<Expr, Token![,]>::parse_terminated)
-        };
-        let no_topics = |error: syn::Error| {
-            let message = "topics are constants, separated by commas: `sends(TOTALS, ALERTS)`";
-            syn::Error::new(error.span(), message)
-        };
-        let topics = errors.ok(read.parse2(self.rest.clone()).map_err(no_topics));
-        topics
-            .into_iter()
-            .flatten()
-            .filter(|topic| typed_topic(topic, errors))
-            .collect()
-    }
+    let read = |input: ParseStream<'_>| {
+        let topics;
+        parenthesized!(topics in input);
+        topics.call(Punctuated::<Expr, Token![,]>::parse_terminated)
+    };
+    let no_topics = |error: syn::Error| {
+        let message = "topics are constants, separated by commas: `sends(TOTALS, ALERTS)`";
+        syn::Error::new(error.span(), message)
+    };
+    let topics = errors.ok(read.parse2(value.rest().clone()).map_err(no_topics));
+    topics
+        .into_iter()
+        .flatten()
+        .filter(|topic| typed_topic(topic, errors))
+        .collect()
 }

@@ -4,3 +4,4 @@
 
 pub(crate) mod arguments;
 pub(crate) mod item;
+pub(crate) mod options;
