@@ -7,7 +7,7 @@ pub use core::{
     result::Result::{Err, Ok},
     time::Duration,
 };
-pub use std::borrow::Cow;
+pub use std::{borrow::Cow, process::ExitCode, vec::Vec};
 
 pub use crate::{
     Context, Outcome, Processor, Record, Result, Timestamp,

@@ -5,6 +5,7 @@ use quote::{quote, quote_spanned};
 use syn::{ConstParam, DeriveInput, GenericParam, Generics, Lifetime, TypeParam, parse_quote};
 
 use super::Format;
+use crate::expand::unlinted;
 
 /// All impls; without a format (after an error) their bodies cannot be reached.
 pub(super) fn impls(item: &DeriveInput, format: Option<Format>, krate: &TokenStream) -> TokenStream {
@@ -54,8 +55,7 @@ pub(super) fn impls(item: &DeriveInput, format: Option<Format>, krate: &TokenStr
         }
     });
 
-    quote! {
-        const _: () = {
+    let body = quote! {
             // One import, so that a kproc that is not there is one error.
             use #krate::__private as __kproc;
 
@@ -65,38 +65,36 @@ pub(super) fn impls(item: &DeriveInput, format: Option<Format>, krate: &TokenStr
             }
 
             #[automatically_derived]
-            #[allow(unused_qualifications)]
             impl #impl_generics #k::Codec for #this #codec_where {
-                fn name() -> ::std::borrow::Cow<'static, ::core::primitive::str> {
+                fn name() -> __kproc::Cow<'static, __kproc::core::primitive::str> {
                     #name
                 }
                 #[inline]
                 fn decode<'__item>(
-                    #bytes: &'__item [::core::primitive::u8],
-                ) -> ::core::result::Result<#lent, #k::DecodeError> {
+                    #bytes: &'__item [__kproc::core::primitive::u8],
+                ) -> __kproc::core::result::Result<#lent, #k::DecodeError> {
                     #decode
                 }
                 fn to_text(
-                    #bytes: &[::core::primitive::u8],
-                ) -> ::core::result::Result<#k::Text, #k::DecodeError> {
+                    #bytes: &[__kproc::core::primitive::u8],
+                ) -> __kproc::core::result::Result<#k::Text, #k::DecodeError> {
                     #to_text
                 }
                 fn from_text(
                     #text: &#k::Text,
-                    #out: &mut ::std::vec::Vec<::core::primitive::u8>,
-                ) -> ::core::result::Result<(), #k::EncodeError> {
+                    #out: &mut __kproc::Vec<__kproc::core::primitive::u8>,
+                ) -> __kproc::core::result::Result<(), #k::EncodeError> {
                     #from_text
                 }
             }
 
             #[automatically_derived]
-            #[allow(unused_qualifications)]
             impl #encode_generics #k::Encode<#this> for #lent #encode_where {
                 #[inline]
                 fn encode(
                     &#this_value,
-                    #out: &mut ::std::vec::Vec<::core::primitive::u8>,
-                ) -> ::core::result::Result<(), #k::EncodeError> {
+                    #out: &mut __kproc::Vec<__kproc::core::primitive::u8>,
+                ) -> __kproc::core::result::Result<(), #k::EncodeError> {
                     #encode
                 }
             }
@@ -110,8 +108,8 @@ pub(super) fn impls(item: &DeriveInput, format: Option<Format>, krate: &TokenStr
             }
 
             #own
-        };
-    }
+    };
+    unlinted(&[], &body)
 }
 
 /// The type in the forms that the impls need.
@@ -198,7 +196,7 @@ struct Bodies {
 impl Bodies {
     fn of(format: Option<Format>, k: &TokenStream, item: &DeriveInput) -> Self {
         let Some(format) = format else {
-            let never = quote!(::core::unreachable!());
+            let never = quote!(__kproc::core::unreachable!());
             return Self {
                 name: never.clone(),
                 decode: never.clone(),
@@ -228,7 +226,7 @@ impl Bodies {
             ),
         };
         Self {
-            name: quote!(::std::borrow::Cow::Borrowed(#module::NAME)),
+            name: quote!(__kproc::Cow::Borrowed(#module::NAME)),
             decode: quote_spanned!(span=> #module::decode(bytes)),
             to_text,
             from_text,

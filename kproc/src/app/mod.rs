@@ -207,16 +207,16 @@ pub(crate) fn state_dir(settings: &Settings) -> &Path {
 #[macro_export]
 macro_rules! main {
     ($($processor:ty),+ $(,)?) => {
-        fn main() -> ::std::process::ExitCode {
-            $crate::App::new(::core::env!("CARGO_PKG_NAME"))
-                .version(::core::env!("CARGO_PKG_VERSION"))
-                .about(::core::env!("CARGO_PKG_DESCRIPTION"))
+        fn main() -> $crate::__private::ExitCode {
+            $crate::App::new($crate::__private::core::env!("CARGO_PKG_NAME"))
+                .version($crate::__private::core::env!("CARGO_PKG_VERSION"))
+                .about($crate::__private::core::env!("CARGO_PKG_DESCRIPTION"))
                 $(.processor::<$processor>())+
                 .main()
         }
     };
     () => {
-        ::core::compile_error!("an application has one processor at least: `kproc::main!(Totals);`");
+        $crate::__private::core::compile_error!("an application has one processor at least: `kproc::main!(Totals);`");
         fn main() {}
     };
 }
