@@ -1,10 +1,16 @@
 pub struct Checkout {
     pending: Table<String, Order<'static>>,
 }
+#[allow(
+    unused_qualifications,
+    clippy::all,
+    clippy::pedantic,
+    clippy::nursery,
+    clippy::restriction
+)]
 const _: () = {
     use ::kproc::__private as __kproc;
     #[automatically_derived]
-    #[allow(unused_qualifications)]
     #[doc(hidden)]
     impl __kproc::State for Checkout {
         fn name() -> __kproc::Cow<'static, __kproc::core::primitive::str> {
@@ -26,10 +32,16 @@ const _: () = {
 };
 impl Checkout {
     #[allow(
+        clippy::future_not_send,
+        clippy::large_types_passed_by_value,
+        clippy::missing_const_for_fn,
+        clippy::needless_pass_by_ref_mut,
         clippy::needless_pass_by_value,
+        clippy::same_name_method,
+        clippy::single_call_fn,
         clippy::trivially_copy_pass_by_ref,
-        clippy::unused_self,
-        clippy::unused_async
+        clippy::unused_async,
+        clippy::unused_self
     )]
     fn ordered(&mut self, id: &str, order: Option<Order<'_>>) -> Result<()> {
         match order {
@@ -39,20 +51,32 @@ impl Checkout {
         Ok(())
     }
     #[allow(
+        clippy::future_not_send,
+        clippy::large_types_passed_by_value,
+        clippy::missing_const_for_fn,
+        clippy::needless_pass_by_ref_mut,
         clippy::needless_pass_by_value,
+        clippy::same_name_method,
+        clippy::single_call_fn,
         clippy::trivially_copy_pass_by_ref,
-        clippy::unused_self,
-        clippy::unused_async
+        clippy::unused_async,
+        clippy::unused_self
     )]
     async fn paid(&mut self, ctx: &mut Context<'_>, id: &str, cents: u64) -> Result<()> {
         ctx.send(&SHIPMENTS, id, &cents)?;
         Ok(())
     }
 }
+#[allow(
+    unused_qualifications,
+    clippy::all,
+    clippy::pedantic,
+    clippy::nursery,
+    clippy::restriction
+)]
 const _: () = {
     use ::kproc::__private as __kproc;
     #[automatically_derived]
-    #[allow(unused_qualifications)]
     #[doc(hidden)]
     impl __kproc::Processor for Checkout {
         fn name() -> __kproc::Cow<'static, __kproc::core::primitive::str> {

@@ -1,10 +1,16 @@
 struct Keep<V: Codec> {
     last: Table<String, V>,
 }
+#[allow(
+    unused_qualifications,
+    clippy::all,
+    clippy::pedantic,
+    clippy::nursery,
+    clippy::restriction
+)]
 const _: () = {
     use ::kproc::__private as __kproc;
     #[automatically_derived]
-    #[allow(unused_qualifications)]
     #[doc(hidden)]
     impl<V: Codec> __kproc::State for Keep<V>
     where
@@ -26,17 +32,29 @@ const _: () = {
 };
 impl<V: Codec> Keep<V> {
     #[allow(
+        clippy::future_not_send,
+        clippy::large_types_passed_by_value,
+        clippy::missing_const_for_fn,
+        clippy::needless_pass_by_ref_mut,
         clippy::needless_pass_by_value,
+        clippy::same_name_method,
+        clippy::single_call_fn,
         clippy::trivially_copy_pass_by_ref,
-        clippy::unused_self,
-        clippy::unused_async
+        clippy::unused_async,
+        clippy::unused_self
     )]
     fn keep(&mut self, value: V::Item<'_>) {}
 }
+#[allow(
+    unused_qualifications,
+    clippy::all,
+    clippy::pedantic,
+    clippy::nursery,
+    clippy::restriction
+)]
 const _: () = {
     use facade::kproc::__private as __kproc;
     #[automatically_derived]
-    #[allow(unused_qualifications)]
     #[doc(hidden)]
     impl<V: Codec> __kproc::Processor for Keep<V>
     where

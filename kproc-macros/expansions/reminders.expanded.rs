@@ -1,9 +1,15 @@
 #[derive(Default)]
 struct Reminders {}
+#[allow(
+    unused_qualifications,
+    clippy::all,
+    clippy::pedantic,
+    clippy::nursery,
+    clippy::restriction
+)]
 const _: () = {
     use ::kproc::__private as __kproc;
     #[automatically_derived]
-    #[allow(unused_qualifications)]
     #[doc(hidden)]
     impl __kproc::State for Reminders {
         fn stores(&mut self, __to: &mut dyn __kproc::Declare) {}
@@ -11,47 +17,83 @@ const _: () = {
 };
 impl Reminders {
     #[allow(
+        clippy::future_not_send,
+        clippy::large_types_passed_by_value,
+        clippy::missing_const_for_fn,
+        clippy::needless_pass_by_ref_mut,
         clippy::needless_pass_by_value,
+        clippy::same_name_method,
+        clippy::single_call_fn,
         clippy::trivially_copy_pass_by_ref,
-        clippy::unused_self,
-        clippy::unused_async
+        clippy::unused_async,
+        clippy::unused_self
     )]
     fn begin(&mut self, ctx: &mut Context<'_>) {}
     #[allow(
+        clippy::future_not_send,
+        clippy::large_types_passed_by_value,
+        clippy::missing_const_for_fn,
+        clippy::needless_pass_by_ref_mut,
         clippy::needless_pass_by_value,
+        clippy::same_name_method,
+        clippy::single_call_fn,
         clippy::trivially_copy_pass_by_ref,
-        clippy::unused_self,
-        clippy::unused_async
+        clippy::unused_async,
+        clippy::unused_self
     )]
     fn ordered(&mut self, cents: i64) {}
     #[allow(
+        clippy::future_not_send,
+        clippy::large_types_passed_by_value,
+        clippy::missing_const_for_fn,
+        clippy::needless_pass_by_ref_mut,
         clippy::needless_pass_by_value,
+        clippy::same_name_method,
+        clippy::single_call_fn,
         clippy::trivially_copy_pass_by_ref,
-        clippy::unused_self,
-        clippy::unused_async
+        clippy::unused_async,
+        clippy::unused_self
     )]
     fn minute(&mut self, ctx: &mut Context<'_>, now: Timestamp) {}
     #[allow(
+        clippy::future_not_send,
+        clippy::large_types_passed_by_value,
+        clippy::missing_const_for_fn,
+        clippy::needless_pass_by_ref_mut,
         clippy::needless_pass_by_value,
+        clippy::same_name_method,
+        clippy::single_call_fn,
         clippy::trivially_copy_pass_by_ref,
-        clippy::unused_self,
-        clippy::unused_async
+        clippy::unused_async,
+        clippy::unused_self
     )]
     fn fired(&mut self, ctx: &mut Context<'_>, timer: TimerId, now: Timestamp) {}
     #[allow(
+        clippy::future_not_send,
+        clippy::large_types_passed_by_value,
+        clippy::missing_const_for_fn,
+        clippy::needless_pass_by_ref_mut,
         clippy::needless_pass_by_value,
+        clippy::same_name_method,
+        clippy::single_call_fn,
         clippy::trivially_copy_pass_by_ref,
-        clippy::unused_self,
-        clippy::unused_async
+        clippy::unused_async,
+        clippy::unused_self
     )]
     async fn end(&mut self) -> Result<()> {
         Ok(())
     }
 }
+#[allow(
+    unused_qualifications,
+    clippy::all,
+    clippy::pedantic,
+    clippy::nursery,
+    clippy::restriction
+)]
 const _: () = {
     use ::kproc::__private as __kproc;
     #[automatically_derived]
-    #[allow(unused_qualifications)]
     #[doc(hidden)]
     impl __kproc::Processor for Reminders {
         fn name() -> __kproc::Cow<'static, __kproc::core::primitive::str> {

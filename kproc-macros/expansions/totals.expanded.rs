@@ -3,6 +3,13 @@ struct Totals {
     totals: Table<String, i64>,
     seen: u64,
 }
+#[allow(
+    unused_qualifications,
+    clippy::all,
+    clippy::pedantic,
+    clippy::nursery,
+    clippy::restriction
+)]
 const _: () = {
     use ::kproc::__private as __kproc;
     use __kproc::NoStore as _;
@@ -11,7 +18,6 @@ const _: () = {
         "field `seen` is a store without `#[state]`: it would never open. Write `#[state]` above it"
     );
     #[automatically_derived]
-    #[allow(unused_qualifications)]
     #[doc(hidden)]
     impl __kproc::State for Totals {
         fn stores(&mut self, __to: &mut dyn __kproc::Declare) {
@@ -30,10 +36,16 @@ const _: () = {
 };
 impl Totals {
     #[allow(
+        clippy::future_not_send,
+        clippy::large_types_passed_by_value,
+        clippy::missing_const_for_fn,
+        clippy::needless_pass_by_ref_mut,
         clippy::needless_pass_by_value,
+        clippy::same_name_method,
+        clippy::single_call_fn,
         clippy::trivially_copy_pass_by_ref,
-        clippy::unused_self,
-        clippy::unused_async
+        clippy::unused_async,
+        clippy::unused_self
     )]
     fn add(&mut self, word: &str, n: i64) -> Result<()> {
         self.seen += 1;
@@ -41,19 +53,31 @@ impl Totals {
         Ok(())
     }
     #[allow(
+        clippy::future_not_send,
+        clippy::large_types_passed_by_value,
+        clippy::missing_const_for_fn,
+        clippy::needless_pass_by_ref_mut,
         clippy::needless_pass_by_value,
+        clippy::same_name_method,
+        clippy::single_call_fn,
         clippy::trivially_copy_pass_by_ref,
-        clippy::unused_self,
-        clippy::unused_async
+        clippy::unused_async,
+        clippy::unused_self
     )]
     async fn publish(&mut self, ctx: &mut Context<'_>) -> Result<()> {
         self.send_all(ctx).await
     }
 }
+#[allow(
+    unused_qualifications,
+    clippy::all,
+    clippy::pedantic,
+    clippy::nursery,
+    clippy::restriction
+)]
 const _: () = {
     use ::kproc::__private as __kproc;
     #[automatically_derived]
-    #[allow(unused_qualifications)]
     #[doc(hidden)]
     impl __kproc::Processor for Totals {
         fn name() -> __kproc::Cow<'static, __kproc::core::primitive::str> {

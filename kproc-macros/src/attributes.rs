@@ -3,7 +3,7 @@
 //! What may be here: names, where they may stand, and how to find them among an item's attributes. What an
 //! attribute's arguments mean is the business of `parse`.
 
-use proc_macro2::{Span, TokenStream, TokenTree};
+use proc_macro2::{Ident, Span, TokenStream, TokenTree};
 use quote::quote;
 use syn::{Attribute, Meta, Path, parse_quote, spanned::Spanned};
 
@@ -185,29 +185,21 @@ pub(crate) fn conditions(attrs: &[Attribute]) -> Vec<Attribute> {
     conditions
 }
 
-/// `on_message`, `kproc::on_message`, or through the path given by `crate = …`.
+/// `on_message`, `kproc::on_message`, `kproc::prelude::on_message`, or through the path given by `crate = …`.
 fn helper(path: &Path, krate: Option<&Path>) -> Option<Helper> {
-    let last = path.segments.last()?;
-    let helper = Helper::ALL
-        .into_iter()
-        .find(|helper| last.ident == helper.name())?;
-    let qualifier: Vec<_> = path
-        .segments
-        .iter()
-        .take(path.segments.len() - 1)
-        .map(|s| &s.ident)
-        .collect();
-    let is_ours = match qualifier[..] {
+    let names = idents(path);
+    let (last, qualifier) = names.split_last()?;
+    let helper = Helper::ALL.into_iter().find(|helper| **last == helper.name())?;
+    let is_ours = match qualifier {
         [] => path.leading_colon.is_none(),
-        [only] if only == "kproc" => true,
-        _ => krate.is_some_and(|krate| {
-            qualifier
-                .iter()
-                .copied()
-                .eq(krate.segments.iter().map(|s| &s.ident))
-        }),
+        [first, ..] if *first == "kproc" => true,
+        _ => krate.is_some_and(|krate| qualifier.starts_with(&idents(krate))),
     };
     is_ours.then_some(helper)
+}
+
+fn idents(path: &Path) -> Vec<&Ident> {
+    path.segments.iter().map(|segment| &segment.ident).collect()
 }
 
 /// Splits tokens at the commas that are not inside brackets of any kind but `<>`.

@@ -269,9 +269,18 @@ impl Handled {
         for number in marked {
             if let BlockItem::Method(method) = &mut block.items[number] {
                 // The signature is ours to ask for, so what clippy says of it is not the user's to mend.
-                method.attrs.push(parse_quote!(
-                    #[allow(clippy::needless_pass_by_value, clippy::trivially_copy_pass_by_ref, clippy::unused_self, clippy::unused_async)]
-                ));
+                method.attrs.push(parse_quote!(#[allow(
+                    clippy::future_not_send,
+                    clippy::large_types_passed_by_value,
+                    clippy::missing_const_for_fn,
+                    clippy::needless_pass_by_ref_mut,
+                    clippy::needless_pass_by_value,
+                    clippy::same_name_method,
+                    clippy::single_call_fn,
+                    clippy::trivially_copy_pass_by_ref,
+                    clippy::unused_async,
+                    clippy::unused_self
+                )]));
                 if !errors.is_empty() {
                     method.attrs.push(parse_quote!(#[allow(dead_code)]));
                 }

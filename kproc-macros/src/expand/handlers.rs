@@ -4,7 +4,7 @@ use proc_macro2::{Ident, Span, TokenStream};
 use quote::quote;
 use syn::{Attribute, Generics, Type, ext::IdentExt, parse_quote_spanned};
 
-use super::{calls, ends, implementation, import, refused, state_of};
+use super::{calls, ends, implementation, import, refused, state_of, unlinted};
 use crate::model::{Clock, Handled, Handler, Start, Trigger};
 
 /// What follows the impl block.
@@ -73,13 +73,7 @@ pub(crate) fn expand(handled: &Handled) -> TokenStream {
     };
     let (span, _) = ends(self_ty);
     let processor = implementation(&outliving(handled), "Processor", self_ty, span, body);
-    quote! {
-        #(#conditions)*
-        const _: () = {
-            #import
-            #processor
-        };
-    }
+    unlinted(conditions, &quote!(#import #processor))
 }
 
 /// The generics of the impl block, and that the type outlives every record: so its parameters need not say so.

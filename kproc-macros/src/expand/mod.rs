@@ -18,7 +18,7 @@ pub(crate) mod state;
 
 use proc_macro2::{Delimiter, Group, Ident, Span, TokenStream};
 use quote::{ToTokens, quote, quote_spanned};
-use syn::{Generics, Path, Type, spanned::Spanned};
+use syn::{Attribute, Generics, Path, Type, spanned::Spanned};
 
 /// What generated code calls kproc's `__private`, in the one import that each of its blocks begins with. So a kproc
 /// that is not where it is looked for is one error, and not one per name.
@@ -28,6 +28,15 @@ pub(crate) fn import(path: Option<&Path>) -> TokenStream {
             use ::kproc::__private as __kproc;
         ),
         Some(path) => quote!(use #path::__private as __kproc;),
+    }
+}
+
+/// `const _: () = { body };`, and that no lint looks into it: the user cannot mend what is there.
+pub(crate) fn unlinted(conditions: &[Attribute], body: &TokenStream) -> TokenStream {
+    quote! {
+        #(#conditions)*
+        #[allow(unused_qualifications, clippy::all, clippy::pedantic, clippy::nursery, clippy::restriction)]
+        const _: () = { #body };
     }
 }
 
@@ -79,7 +88,6 @@ fn implementation(
     let body = group(Delimiter::Brace, body, span);
     quote! {
         #[automatically_derived]
-        #[allow(unused_qualifications)]
         #[doc(hidden)]
         #impl_token #impl_generics #krate #colons #name #for_token #ty #where_clause #body
     }

@@ -4,7 +4,7 @@ use proc_macro2::{Group, Ident, TokenStream, TokenTree};
 use quote::{ToTokens, quote};
 use syn::{GenericParam, Generics, Type, parse::Parse, parse_quote};
 
-use super::{import, state_of};
+use super::{import, state_of, unlinted};
 use crate::model::Handled;
 
 /// Whether the processor's type has lifetimes. The struct's half refuses them.
@@ -35,11 +35,8 @@ pub(super) fn expand(handled: &Handled) -> TokenStream {
     let where_clause = everything_static(handled.generics.where_clause.to_token_stream());
     let self_ty: Type = made_static(&handled.self_ty);
     let (impl_generics, _, _) = generics.split_for_impl();
-    let conditions = &handled.conditions;
     let state = state_of(&self_ty);
-    quote! {
-        #(#conditions)*
-        const _: () = {
+    let body = quote! {
             #import
             #[automatically_derived]
             impl #impl_generics __kproc::Processor for #self_ty #where_clause {
@@ -50,8 +47,8 @@ pub(super) fn expand(handled: &Handled) -> TokenStream {
                     __kproc::Ok(())
                 }
             }
-        };
-    }
+    };
+    unlinted(&handled.conditions, &body)
 }
 
 /// The same syntax with `'static` for every lifetime.

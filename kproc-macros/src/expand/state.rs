@@ -4,7 +4,7 @@ use proc_macro2::{Ident, TokenStream, TokenTree};
 use quote::{ToTokens, quote, quote_spanned};
 use syn::{Attribute, Generics, parse_quote_spanned, spanned::Spanned};
 
-use super::{ends, implementation, import, krate, locate};
+use super::{ends, implementation, import, krate, locate, unlinted};
 use crate::model::{Declared, Field, StoreField};
 
 /// What follows the struct.
@@ -52,15 +52,7 @@ pub(crate) fn expand(declared: &Declared) -> TokenStream {
     };
     let ty = quote!(#ident #type_generics);
     let state = implementation(&generics, "State", &ty, ident.span(), body);
-    quote! {
-        #(#conditions)*
-        const _: () = {
-            #import
-            #fallback
-            #outside
-            #state
-        };
-    }
+    unlinted(conditions, &quote!(#import #fallback #outside #state))
 }
 
 /// `to.store("name", options, &mut self.field);`

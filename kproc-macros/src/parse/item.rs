@@ -90,19 +90,18 @@ impl Parse for BlockItem {
             let vis = input.parse()?;
             let sig = input.parse()?;
             let body: TokenTree = input.parse()?;
-            return match &body {
-                TokenTree::Group(group) if group.delimiter() == Delimiter::Brace => {
-                    Ok(Self::Method(Box::new(Method {
-                        attrs,
-                        vis,
-                        sig,
-                        body,
-                    })))
-                }
-                other => Err(syn::Error::new(
-                    other.span(),
+            return if is_body(&body) {
+                Ok(Self::Method(Box::new(Method {
+                    attrs,
+                    vis,
+                    sig,
+                    body,
+                })))
+            } else {
+                Err(syn::Error::new(
+                    body.span(),
                     "expected the method's body, `{ … }`",
-                )),
+                ))
             };
         }
         Ok(Self::Other {
@@ -129,6 +128,21 @@ fn is_method(input: ParseStream<'_>) -> bool {
         }
     }
     ahead.peek(Token![fn])
+}
+
+/// `{ … }`, perhaps as the `$body:block` of a `macro_rules!` macro.
+fn is_body(token: &TokenTree) -> bool {
+    let TokenTree::Group(group) = token else {
+        return false;
+    };
+    match group.delimiter() {
+        Delimiter::Brace => true,
+        Delimiter::None => {
+            let mut inside = group.stream().into_iter();
+            inside.next().is_some_and(|token| is_body(&token)) && inside.next().is_none()
+        }
+        Delimiter::Parenthesis | Delimiter::Bracket => false,
+    }
 }
 
 /// A constant or type (up to its semicolon), or a macro's call (which may end with a brace instead).
