@@ -7,6 +7,7 @@
 
 mod acl;
 mod authorization;
+mod bereft;
 #[path = "../broker/mod.rs"]
 mod broker;
 mod child;
@@ -20,6 +21,7 @@ mod leaks;
 mod life;
 mod liveness;
 mod memory;
+mod metadata;
 mod offsets;
 mod outage;
 mod production;

@@ -1,8 +1,8 @@
 //! Between an application and a broker: what ends transactions gets lost, on the way there or on the way back; or what asks for
-//! the ends of partitions.
+//! the ends of partitions; or what brokers tell of themselves.
 
 use std::{
-    collections::BTreeSet,
+    collections::BTreeMap,
     io::{Read, Result, Write},
     net::{Shutdown, TcpListener, TcpStream},
     sync::{
@@ -12,10 +12,14 @@ use std::{
     thread,
 };
 
+use crate::metadata;
+
 /// Kafka's number for the request that commits or aborts a transaction.
 const END_TXN: i16 = 26;
 /// And for the one that asks where a partition begins or ends.
 const LIST_OFFSETS: i16 = 2;
+/// And for the one that asks for brokers and topics.
+const METADATA: i16 = 3;
 
 /// What becomes of requests that end a transaction, if nothing else is said. With what is lost its connection is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -27,6 +31,16 @@ pub(crate) enum Rule {
     LoseAnswers,
     /// The broker never hears of requests for the ends of partitions.
     LosePlaces,
+    /// Answers about brokers and topics say that there are no brokers, as those of one do that is just back.
+    LoseBrokers,
+}
+
+/// What becomes of an answer.
+#[derive(Debug, Clone, Copy)]
+enum Answer {
+    Lost,
+    /// With this version of the request.
+    WithoutBrokers(i16),
 }
 
 /// A proxy that lives as long as the process.
@@ -34,6 +48,7 @@ pub(crate) enum Rule {
 pub(crate) struct Proxy {
     rule: Arc<Mutex<Rule>>,
     lost: Arc<AtomicUsize>,
+    connections: Arc<Mutex<Vec<TcpStream>>>,
 }
 
 impl Proxy {
@@ -42,6 +57,7 @@ impl Proxy {
         let proxy = Self {
             rule: Arc::new(Mutex::new(Rule::Pass)),
             lost: Arc::default(),
+            connections: Arc::default(),
         };
         let listener = TcpListener::bind(("127.0.0.1", outside)).unwrap();
         let own = proxy.clone();
@@ -65,31 +81,48 @@ impl Proxy {
         self.lost.load(Ordering::SeqCst)
     }
 
+    /// Ends all connections, as a broker's end does.
+    pub(crate) fn hang_up(&self) {
+        for connection in self.connections.lock().unwrap().drain(..) {
+            // It may be closed already.
+            let _ = connection.shutdown(Shutdown::Both);
+        }
+    }
+
     fn join(&self, client: &TcpStream, broker: &TcpStream) -> Result<()> {
-        let doomed = Arc::new(Mutex::new(BTreeSet::new()));
+        self.connections.lock().unwrap().push(client.try_clone()?);
+        let doomed = Arc::new(Mutex::new(BTreeMap::new()));
         let (requests, answers) = (self.clone(), self.clone());
         let (from, to) = (client.try_clone()?, broker.try_clone()?);
         let marked = doomed.clone();
         thread::spawn(move || {
             pass(from, to, |frame| {
                 let rule = *requests.rule.lock().unwrap();
-                match (i16::from_be_bytes([frame[0], frame[1]]), rule) {
+                let number = |at: usize| i16::from_be_bytes([frame[at], frame[at + 1]]);
+                let answer = match (number(0), rule) {
                     (END_TXN, Rule::LoseRequests) | (LIST_OFFSETS, Rule::LosePlaces) => {
                         return requests.loses();
                     }
-                    (END_TXN, Rule::LoseAnswers) => {
-                        marked.lock().unwrap().insert(frame[4..8].to_owned());
-                    }
-                    _ => {}
-                }
+                    (END_TXN, Rule::LoseAnswers) => Answer::Lost,
+                    (METADATA, Rule::LoseBrokers) => Answer::WithoutBrokers(number(2)),
+                    _ => return true,
+                };
+                marked.lock().unwrap().insert(frame[4..8].to_owned(), answer);
                 true
             });
         });
         let (from, to) = (broker.try_clone()?, client.try_clone()?);
         thread::spawn(move || {
             pass(from, to, |frame| {
-                let is_doomed = doomed.lock().unwrap().contains(&frame[0..4]);
-                !is_doomed || answers.loses()
+                match doomed.lock().unwrap().remove(&frame[0..4]) {
+                    None => true,
+                    Some(Answer::Lost) => answers.loses(),
+                    Some(Answer::WithoutBrokers(version)) => {
+                        *frame = metadata::without_brokers(frame, version);
+                        answers.loses();
+                        true
+                    }
+                }
             });
         });
         Ok(())
@@ -103,15 +136,15 @@ impl Proxy {
 }
 
 /// Hands messages on, until one of the two hangs up, or a message is not to be handed on.
-fn pass(mut from: TcpStream, mut to: TcpStream, mut may_pass: impl FnMut(&[u8]) -> bool) {
+fn pass(mut from: TcpStream, mut to: TcpStream, mut may_pass: impl FnMut(&mut Vec<u8>) -> bool) {
     let mut next = || -> Result<bool> {
         let mut length = [0; 4];
         from.read_exact(&mut length)?;
         let mut frame = vec![0; u32::from_be_bytes(length) as usize];
         from.read_exact(&mut frame)?;
-        let passes = may_pass(&frame);
+        let passes = may_pass(&mut frame);
         if passes {
-            to.write_all(&[&length[..], &frame].concat())?;
+            to.write_all(&[&(frame.len() as u32).to_be_bytes()[..], &frame].concat())?;
         }
         Ok(passes)
     };

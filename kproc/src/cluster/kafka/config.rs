@@ -114,7 +114,8 @@ pub(super) enum Protocol {
 
 /// Builds properties of clients.
 pub(super) struct Config {
-    brokers: String,
+    /// Addresses, with commas between them.
+    pub(super) brokers: String,
     user: Properties,
     /// The system's collection of authorities, if it is needed.
     authorities: Option<String>,

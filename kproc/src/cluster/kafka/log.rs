@@ -76,6 +76,13 @@ impl Log {
         }
     }
 
+    /// A client that would not have gone on by itself was helped.
+    pub(super) fn helped(&self, client: &str, why: &str) {
+        if let Some(more) = self.pass(why) {
+            tracing::warn!(target: "kproc::kafka", client, "{why}{more}");
+        }
+    }
+
     /// Whether a line of this kind is to be shown, and what to say of those that were not.
     fn pass(&self, kind: &str) -> Option<String> {
         let now = self.clock.now();

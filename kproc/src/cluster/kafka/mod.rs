@@ -9,7 +9,7 @@
 //! - `consumer`: membership of a group. A thread polls, and runs the rebalances; each partition has a queue.
 //! - `producer`: records and transactions. One thread for the calls that block, one for delivery reports.
 //! - `reader` and `admin`: questions are futures, and take no thread.
-//! - `answer`: how long answers are waited for.
+//! - `answer`: how long answers are waited for. `rescue`: clients that wait for nothing.
 //! - `error`: what each code means. `log`: what librdkafka has to say, a few times at most. `statistics` and
 //!   `token`: what else goes to and fro beside requests.
 //!
@@ -47,6 +47,7 @@ mod log;
 mod native;
 mod producer;
 mod reader;
+mod rescue;
 mod statistics;
 mod token;
 mod verdicts;
@@ -89,6 +90,7 @@ impl fmt::Debug for KafkaCluster {
 /// What all objects of a cluster share.
 struct Shared {
     config: Config,
+    rescue: rescue::Rescue,
     /// Stops what readers have read, so that their clients can be used again.
     stops: ClientThread,
     readers: reader::Pool,
@@ -97,9 +99,11 @@ struct Shared {
 impl KafkaCluster {
     /// Checks the options. No connection is made yet.
     pub fn new(options: KafkaOptions) -> Result<Self> {
+        let config = Config::new(options)?;
         Ok(Self {
             shared: Arc::new(Shared {
-                config: Config::new(options)?,
+                rescue: rescue::Rescue::start(config.brokers.clone(), config.log.clone())?,
+                config,
                 stops: ClientThread::start("kproc-kafka-stop")?,
                 readers: reader::Pool::default(),
             }),
@@ -111,7 +115,9 @@ impl Shared {
     /// A client with these properties.
     fn client(&self, kind: native::Kind, properties: &config::Built) -> Result<Arc<Client>> {
         let properties = properties.iter().map(|(name, value)| (&**name, &**value));
-        Client::new(kind, properties, self.config.log.clone())
+        let client = Client::new(kind, properties, self.config.log.clone())?;
+        self.rescue.add(&client);
+        Ok(client)
     }
 }
 

@@ -2,9 +2,12 @@
 
 use std::{
     collections::BTreeMap,
-    ffi::{c_char, c_int},
+    ffi::{CString, c_char, c_int},
     ptr::NonNull,
-    sync::{Arc, Mutex, MutexGuard, PoisonError},
+    sync::{
+        Arc, Mutex, MutexGuard, PoisonError,
+        atomic::{AtomicU64, Ordering},
+    },
     thread,
 };
 
@@ -17,6 +20,7 @@ use super::{
     error::{NO_ERROR, NativeError},
     owned,
     refusal::Refusal,
+    sockets::{Sockets, close_socket, open_socket},
 };
 use crate::{
     cluster::{ClusterError, ClusterErrorKind, Result},
@@ -43,6 +47,8 @@ pub(in super::super) struct Client {
     ear: Option<Box<Ear>>,
     /// Who waits for the records of each partition. As above.
     wakers: Mutex<Wakers>,
+    /// Begins and ends of calls: odd during a call.
+    calls: AtomicU64,
 }
 
 type Wakers = BTreeMap<TopicPartition, Arc<AtomicWaker>>;
@@ -76,6 +82,7 @@ impl Client {
         let ear = Box::new(Ear {
             listener,
             refusal: Refusal::default(),
+            sockets: Sockets::default(),
         });
         let mut reason: [c_char; 512] = [0; 512];
         // SAFETY: the configuration is alive; the opaque pointer is to the box that the client keeps until after it
@@ -83,6 +90,8 @@ impl Client {
         let rk = unsafe {
             sys::rd_kafka_conf_set_opaque(conf.ptr(), (&raw const *ear).cast_mut().cast());
             sys::rd_kafka_conf_set_log_cb(conf.ptr(), Some(log_line));
+            sys::rd_kafka_conf_set_socket_cb(conf.ptr(), Some(open_socket));
+            sys::rd_kafka_conf_set_closesocket_cb(conf.ptr(), Some(close_socket));
             sys::rd_kafka_conf_set_events(conf.ptr(), events);
             if tokens || kind == Kind::Other {
                 // This makes a thread for callbacks.
@@ -107,6 +116,7 @@ impl Client {
             rk,
             ear: Some(ear),
             wakers: Mutex::default(),
+            calls: AtomicU64::new(0),
         };
         if tokens {
             // SAFETY: the client is alive, and has its thread for callbacks. The first token is fetched there now,
@@ -131,10 +141,33 @@ impl Client {
         Ok(Arc::new(client))
     }
 
+    /// Makes a call that may not return. There is one at a time.
+    pub(in super::super) fn in_call<T>(&self, call: impl FnOnce(&Self) -> T) -> T {
+        self.calls.fetch_add(1, Ordering::Relaxed);
+        let outcome = call(self);
+        self.calls.fetch_add(1, Ordering::Relaxed);
+        outcome
+    }
+
+    /// The number of the call that is being made.
+    pub(in super::super) fn call(&self) -> Option<u64> {
+        let number = self.calls.load(Ordering::Relaxed);
+        (number % 2 == 1).then_some(number)
+    }
+
+    /// Ends one of its connections, another one each time. It makes that one anew.
+    pub(in super::super) fn end_a_connection(&self) {
+        self.ear().sockets.end_one();
+    }
+
     /// Why brokers do not let this client in, as far as that was heard.
     pub(super) fn refusal(&self) -> &Refusal {
+        &self.ear().refusal
+    }
+
+    fn ear(&self) -> &Ear {
         let ear = self.ear.as_ref();
-        &ear.expect("it goes with the client only").refusal
+        ear.expect("it goes with the client only")
     }
 
     pub(super) fn ptr(&self) -> *mut sys::rd_kafka_t {
@@ -164,6 +197,33 @@ impl Client {
             fatal: true,
             ..NativeError::with(code, text)
         })
+    }
+
+    /// Its name, for logs.
+    pub(in super::super) fn name(&self) -> String {
+        // SAFETY: the client is alive, and its name as long as it is.
+        unsafe { owned(sys::rd_kafka_name(self.ptr())) }
+    }
+
+    /// Whether the last answer about brokers had none. (librdkafka does not tell that. It tells what is known of the cluster:
+    /// where there is no broker there is no controller either.)
+    pub(in super::super) fn was_told_of_no_broker(&self) -> bool {
+        // SAFETY: the client is alive. What is not known is not waited for; the text is ours, and freed once.
+        unsafe {
+            let cluster = sys::rd_kafka_clusterid(self.ptr(), 0);
+            let answered = !cluster.is_null();
+            sys::rd_kafka_mem_free(self.ptr(), cluster.cast());
+            answered && sys::rd_kafka_controllerid(self.ptr(), 0) == -1
+        }
+    }
+
+    /// More addresses to ask for brokers, with commas between them. Those that are known are left out.
+    pub(in super::super) fn add_brokers(&self, addresses: &str) {
+        // Addresses with a zero byte in them were refused as a property.
+        if let Ok(addresses) = CString::new(addresses) {
+            // SAFETY: the client is alive, and the text ends with zero.
+            unsafe { sys::rd_kafka_brokers_add(self.ptr(), addresses.as_ptr()) };
+        }
     }
 
     /// How many records of a producer are not written yet, or were not heard of.

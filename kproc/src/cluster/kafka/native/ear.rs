@@ -16,6 +16,7 @@ use super::{
     error::{NO_ERROR, NativeError},
     owned,
     refusal::Refusal,
+    sockets::Sockets,
 };
 use crate::error::panic_message;
 
@@ -35,6 +36,7 @@ pub(in super::super) trait Listener: Send + Sync {
 pub(super) struct Ear {
     pub(super) listener: Arc<dyn Listener>,
     pub(super) refusal: Refusal,
+    pub(super) sockets: Sockets,
 }
 
 pub(super) unsafe extern "C" fn log_line(
@@ -60,7 +62,7 @@ pub(super) unsafe extern "C" fn log_line(
 
 /// # Safety
 /// `opaque` is that of a client.
-unsafe fn ear<'e>(opaque: *mut c_void) -> &'e Ear {
+pub(super) unsafe fn ear<'e>(opaque: *mut c_void) -> &'e Ear {
     // SAFETY: it is the box given in `Client::new`, which lives until after the client; callbacks end before.
     unsafe { &*opaque.cast::<Ear>() }
 }

@@ -19,6 +19,7 @@ mod messages;
 mod produce;
 mod queue;
 mod refusal;
+mod sockets;
 
 pub(super) use admin::{
     GroupInfo, GroupOffset, Make, OffsetSpec, Resource, alter_config, alter_group_offsets, cluster_access,

@@ -106,7 +106,7 @@ impl Steps {
                 let over = NativeError::of(Code::RD_KAFKA_RESP_ERR__DESTROY);
                 return Err(failed_step(&self.id, step, &over));
             }
-            let Err(error) = call(&self.client) else {
+            let Err(error) = self.client.in_call(&call) else {
                 return Ok(());
             };
             let again = error.retriable && !error.abortable && !error.fatal;

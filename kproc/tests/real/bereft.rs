@@ -1,0 +1,128 @@
+//! A broker that is just back, and that the controller has not let in yet, tells its clients that there are no brokers.
+
+use std::{future::Future, time::Duration};
+
+use kproc::{
+    Offset,
+    cluster::{Admin, Cluster, Isolation, Producer, ProducerOptions, Reader},
+    config::Processing,
+    outbox::{Outbox, RawRecord},
+};
+
+use crate::{
+    broker::{TestBroker, free_ports},
+    kit::{PATIENCE, Site, block_on, stop},
+    proxy::{Proxy, Rule},
+};
+
+/// It has a second address, behind a proxy.
+static BEHIND: TestBroker = TestBroker::new(&[]);
+
+/// How often clients are told. What becomes of that in librdkafka is a race, which most clients lose.
+const ROUNDS: usize = 3;
+/// For how long.
+const OUTAGE: Duration = Duration::from_secs(2);
+
+/// Scenario G03: clients of all kinds go on once there are brokers again: an application's, and those that administer, read and
+/// write alone.
+#[test]
+fn g03_clients_that_were_told_that_there_are_no_brokers_go_on() {
+    let (outside, inside) = free_ports().unwrap();
+    let Some(address) = BEHIND.address_behind(outside, inside) else {
+        return;
+    };
+    let proxy = Proxy::start(outside, inside);
+    let behind = format!("127.0.0.1:{outside}");
+    let sites = ["least", "exactly"].map(|name| (Site::at(address, name), Site::at(&behind, name)));
+    block_on(async {
+        let states = [(); 2].map(|()| tempfile::tempdir().unwrap());
+        let mut running = Vec::new();
+        for ((site, behind), state) in sites.iter().zip(&states) {
+            site.make_topics(2).await;
+            let app = behind.app(state.path()).configure(|settings| {
+                if site.name == "exactly" {
+                    settings.processing = Processing::ExactlyOnce;
+                }
+            });
+            running.push(app.start().unwrap());
+        }
+        let mut alone = Alone::new(&sites[0].1).await;
+        for round in 1..=ROUNDS {
+            for ((site, _), running) in sites.iter().zip(&running) {
+                site.write(["apple", "plum"]).await;
+                let counts = site.counted(&[running], 2 * round).await;
+                assert!(counts["apple"].contains(&(round as u64)), "{counts:?}");
+            }
+            alone.all_work(round).await;
+            let before = proxy.lost();
+            proxy.rule(Rule::LoseBrokers);
+            proxy.hang_up();
+            sites[0].0.pause(OUTAGE).await;
+            proxy.rule(Rule::Pass);
+            println!("round {round}: told {} times", proxy.lost() - before);
+        }
+        for ((site, _), running) in sites.iter().zip(&running) {
+            site.write(["apple", "plum"]).await;
+            site.counted(&[running], 2 * (ROUNDS + 1)).await;
+            stop(running, Duration::from_secs(20)).await;
+        }
+        alone.all_work(ROUNDS + 1).await;
+    });
+}
+
+/// One client of each kind that is not a member.
+struct Alone<'s> {
+    site: &'s Site,
+    admin: Box<dyn Admin>,
+    reader: Box<dyn Reader>,
+    producer: Box<dyn Producer>,
+}
+
+impl<'s> Alone<'s> {
+    async fn new(site: &'s Site) -> Self {
+        site.make_topic("alone", 1, &[]).await;
+        Self {
+            site,
+            admin: site.admin(),
+            reader: site.cluster.reader(Isolation::ReadCommitted).unwrap(),
+            producer: site.cluster.producer(ProducerOptions::default()).unwrap(),
+        }
+    }
+
+    /// Writes and reads the record of this round, and finds its topic.
+    async fn all_work(&mut self, round: usize) {
+        let topic = self.site.topic("alone").into();
+        let mut outbox = Outbox::default();
+        outbox.push_raw(&topic, &RawRecord::default());
+        let written = async {
+            self.producer.send(&mut outbox).await.unwrap();
+            self.producer.flush().await.unwrap();
+        };
+        in_time("producer", written).await;
+
+        let place = self.site.partition("alone", 0);
+        let from = Offset::new(round as u64 - 1);
+        let read = async {
+            loop {
+                let wait = Duration::from_secs(1);
+                let read = self.reader.read(place.clone(), from, 1, wait).await.unwrap();
+                if read.next > from {
+                    break;
+                }
+            }
+        };
+        in_time("reader", read).await;
+
+        let found = async {
+            while let Err(error) = self.admin.identify(vec![topic.clone()]).await {
+                eprintln!("{error}");
+            }
+        };
+        in_time("admin", found).await;
+    }
+}
+
+async fn in_time(what: &str, work: impl Future<Output = ()>) {
+    let outcome = tokio::time::timeout(PATIENCE, work).await;
+    assert!(outcome.is_ok(), "the {what} is of no more use");
+}
