@@ -121,7 +121,7 @@ const _: () = {
             &mut self,
             __ctx: &mut __kproc::Context<'_>,
         ) -> __kproc::Result<()> {
-            let __context = __kproc::ContextArgument::context(__ctx);
+            let __context = __kproc::FrameArgument::context(__ctx);
             {
                 let __result = <Reminders>::begin(self, __context);
                 __kproc::Outcome::outcome(__result)
@@ -154,15 +154,8 @@ const _: () = {
         ) -> __kproc::Result<()> {
             match __timer {
                 __kproc::Timer::Every(0usize) => {
-                    let __first = __kproc::FirstOfTimer::first(
-                        __ctx,
-                        __kproc::Periodic,
-                        __now,
-                    );
-                    let __second = __kproc::TimerArgument::argument(
-                        __kproc::Periodic,
-                        __now,
-                    );
+                    let __first = __kproc::FirstOfEvery::first(__ctx, __now);
+                    let __second = __kproc::EveryArgument::argument(__now);
                     {
                         let __result = <Reminders>::minute(self, __first, __second);
                         __kproc::Outcome::outcome(__result)
@@ -170,14 +163,8 @@ const _: () = {
                 }
                 __kproc::Timer::Scheduled(__id) => {
                     let __first = __kproc::ContextArgument::context(__ctx);
-                    let __second = __kproc::TimerArgument::argument(
-                        __kproc::Scheduled(__id),
-                        __now,
-                    );
-                    let __third = __kproc::TimerArgument::argument(
-                        __kproc::Scheduled(__id),
-                        __now,
-                    );
+                    let __second = __kproc::ScheduledArgument::argument(__id, __now);
+                    let __third = __kproc::ScheduledArgument::argument(__id, __now);
                     {
                         let __result = <Reminders>::fired(
                             self,

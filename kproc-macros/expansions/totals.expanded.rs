@@ -132,11 +132,7 @@ const _: () = {
         ) -> __kproc::Result<()> {
             match __timer {
                 __kproc::Timer::Every(0usize) => {
-                    let __first = __kproc::FirstOfTimer::first(
-                        __ctx,
-                        __kproc::Periodic,
-                        __now,
-                    );
+                    let __first = __kproc::FirstOfEvery::first(__ctx, __now);
                     {
                         let __result = <Totals>::publish(self, __first).await;
                         __kproc::Outcome::outcome(__result)

@@ -3,7 +3,7 @@
 //! What may be here: names, where they may stand, and how to find them among an item's attributes. What an
 //! attribute's arguments mean is the business of `parse`.
 
-use proc_macro2::{Ident, Span, TokenStream, TokenTree};
+use proc_macro2::{Delimiter, Ident, Span, TokenStream, TokenTree};
 use quote::quote;
 use syn::{Attribute, Meta, Path, parse_quote, spanned::Spanned};
 
@@ -73,14 +73,19 @@ impl Helper {
     }
 
     /// The error for one that was written at a place where it means nothing.
-    pub(crate) fn misplaced(self) -> String {
+    pub(crate) fn misplaced(self, at: Place) -> String {
         match self {
-            Self::Processor => check::WRONG_ITEM.to_owned(),
-            Self::State => {
-                "`#[state]` goes on a field of a struct marked `#[processor]`, and nowhere else".to_owned()
+            Self::Processor => {
+                let instead = match at {
+                    Place::Item => "",
+                    Place::Field => ". A field that is state is marked `#[state]`",
+                    Place::Method => ". A method is marked by what it is called for: `#[on_message(TOPIC)]`",
+                };
+                format!("{}{instead}", check::WRONG_ITEM)
             }
+            Self::State => "`#[state]` goes on a field of a struct marked `#[processor]`, such as `totals: Table<String, i64>`, and nowhere else".to_owned(),
             _ => format!(
-                "`#[{}]` goes on a method in an impl block marked `#[processor]`, and nowhere else",
+                "`#[{}]` goes on a method, `fn name(&mut self, …)`, in an impl block marked `#[processor]`, and nowhere else",
                 self.name()
             ),
         }
@@ -91,8 +96,23 @@ impl Helper {
 pub(crate) const STRUCT_OPTIONS: &[&str] = &["name", "crate"];
 /// Options of `#[processor]` on the impl block.
 pub(crate) const IMPL_OPTIONS: &[&str] = &["sends", "crate"];
-/// Values of `start`.
-pub(crate) const STARTS: &[&str] = &["earliest", "latest"];
+/// Values of `start`, and what they mean.
+pub(crate) const STARTS: [(&str, &str); 2] = [
+    ("earliest", "with the first record there is"),
+    ("latest", "with what comes after the application first ran"),
+];
+
+/// An option as it is written.
+pub(crate) fn written(option: &str) -> &str {
+    match option {
+        "name" => "name = \"…\"",
+        "crate" => "crate = path",
+        "sends" => "sends(TOPIC)",
+        "changelog" => "changelog = false",
+        "start" => "start = latest",
+        flag => flag,
+    }
+}
 
 /// A helper attribute that was found, and taken from its item.
 pub(crate) struct Found {
@@ -231,17 +251,42 @@ pub(crate) fn perhaps_meant(attrs: &[Attribute], place: Place) -> bool {
 /// A helper attribute that the compiler has reached: it stands outside of any processor.
 pub(crate) fn stray(helper: Helper, item: &TokenStream) -> TokenStream {
     let message = match helper.place() {
-        Place::Item | Place::Field => helper.misplaced(),
-        Place::Method => format!(
-            "`#[{}]` only has a meaning inside an impl block marked `#[processor]`: add `#[processor]` above the `impl`",
-            helper.name()
-        ),
+        Place::Item | Place::Field => helper.misplaced(Place::Item),
+        Place::Method if is_method(item) => {
+            let mark = helper.name();
+            // A processor without it would be the next error.
+            let another = match helper {
+                Helper::OnMessage => "",
+                _ => "; one of the methods must be marked `#[on_message(TOPIC)]`",
+            };
+            format!(
+                "`#[{mark}]` needs a processor around it: write `#[processor]` above this `impl` and above the struct{another}"
+            )
+        }
+        Place::Method => helper.misplaced(Place::Item),
     };
     // At the attribute, as the user's own code: the compiler would otherwise add that a macro has made the error.
     let users = item.clone().into_iter().next().map(|token| token.span());
     let place = users.map_or(Span::call_site(), |span| span.located_at(Span::call_site()));
     let error = syn::Error::new(place, message).to_compile_error();
     quote!(#item #error)
+}
+
+/// Whether these are a function that takes `self`.
+fn is_method(item: &TokenStream) -> bool {
+    let mut tokens = item.clone().into_iter();
+    let is_fn = |token: &TokenTree| matches!(token, TokenTree::Ident(word) if word == "fn");
+    let arguments = |token| match token {
+        TokenTree::Group(group) if group.delimiter() == Delimiter::Parenthesis => Some(group.stream()),
+        _ => None,
+    };
+    tokens.by_ref().any(|token| is_fn(&token))
+        && tokens.find_map(arguments).is_some_and(|arguments| {
+            let first = split_at_commas(arguments).swap_remove(0);
+            first
+                .into_iter()
+                .any(|token| matches!(token, TokenTree::Ident(word) if word == "self"))
+        })
 }
 
 /// The nearest of the known names, if it is near enough to have been meant.

@@ -3,8 +3,8 @@
 use proc_macro2::Ident;
 use quote::ToTokens;
 use syn::{
-    Fields, FnArg, GenericParam, Lifetime, PatType, ReceiverKind, Safety, Signature, Type, TypeImplTrait,
-    ext::IdentExt, visit::Visit,
+    Fields, FnArg, GenericArgument, GenericParam, Lifetime, PatType, PathArguments, PathSegment,
+    ReceiverKind, Safety, Signature, Type, TypeImplTrait, ext::IdentExt, visit::Visit,
 };
 
 use crate::{
@@ -13,16 +13,20 @@ use crate::{
     model::{Declared, Field, Handled, Handler, StoreField, Trigger},
 };
 
-pub(crate) const WRONG_ITEM: &str =
-    "`#[processor]` goes on a struct with named fields, and on its inherent impl block";
+pub(crate) const WRONG_ITEM: &str = "`#[processor]` goes on a struct with named fields, `struct Totals { … }`, and on its impl block, `impl Totals { … }`";
+
+/// The error for an enum or a union.
+pub(crate) fn not_a_struct(what: &str) -> String {
+    format!("{WRONG_ITEM}. {what} may be the type of a field")
+}
 
 /// The error for a struct whose fields have no names.
 pub(crate) fn unnamed_fields(ident: &Ident, fields: &Fields) -> String {
     let fix = match fields {
-        Fields::Unit => format!("write `struct {ident} {{}}`"),
-        _ => "give the fields names".to_owned(),
+        Fields::Unit => format!("`struct {ident} {{}}`"),
+        _ => format!("`struct {ident} {{ name: Type, … }}`"),
     };
-    format!("{WRONG_ITEM}: {fix}")
+    format!("the fields of a processor have names: write {fix}")
 }
 
 /// Rules of the struct.
@@ -46,8 +50,10 @@ fn name(declared: &Declared, errors: &mut Errors) {
     let part = "the name of a processor is part of the names of its changelog topics";
     match &declared.name {
         Some(name) => {
-            if let Some(problem) = name_problem(&name.value()) {
-                errors.on(name, format_args!("{part}, and {problem}"));
+            let value = name.value();
+            if let Some(problem) = name_problem(&value) {
+                let fix = another_name(&value, "name = …");
+                errors.on(name, format_args!("{part}, and {problem}: {fix}"));
             }
         }
         None => {
@@ -59,13 +65,32 @@ fn name(declared: &Declared, errors: &mut Errors) {
     }
 }
 
+/// The value of a table that is an `Option` itself.
+pub(crate) fn optional_value(ty: &Type) -> Option<&Type> {
+    let table = last_name(ty).filter(|table| table.ident == "Table")?;
+    let PathArguments::AngleBracketed(arguments) = &table.arguments else {
+        return None;
+    };
+    let Some(GenericArgument::Type(value)) = arguments.args.iter().nth(1) else {
+        return None;
+    };
+    last_name(value)
+        .is_some_and(|name| name.ident == "Option")
+        .then_some(value)
+}
+
 fn store_names(declared: &Declared, errors: &mut Errors) {
     let mut earlier: Vec<(&Field, &StoreField)> = Vec::new();
     for field in &declared.fields {
         let Some(store) = &field.store else { continue };
         if let Some(problem) = name_problem(&store.name) {
             let part = "the name of a store is part of the name of its changelog topic";
-            let fix = "name it by `#[state(name = \"…\")]`";
+            // By its own name, or else by one that was given.
+            let fix = if field.ident.unraw() == store.name {
+                "name it by `#[state(name = \"…\")]`".to_owned()
+            } else {
+                another_name(&store.name, "name = …")
+            };
             errors.at(store.named_at, format_args!("{part}, and {problem}: {fix}"));
         }
         // Under conditions perhaps only one of the two is there.
@@ -77,12 +102,24 @@ fn store_names(declared: &Declared, errors: &mut Errors) {
             errors.at(
                 store.named_at,
                 format_args!(
-                    "the store name `{}` is used by field `{}` already: each store has its own changelog",
+                    "the store name `{}` is used by field `{}` already, and each store has its own changelog: give this one another name, `#[state(name = \"…\")]`",
                     store.name, first.ident
                 ),
             );
         }
         earlier.push((field, store));
+    }
+}
+
+/// What to write instead of a name that was given and cannot be one.
+fn another_name(given: &str, option: &str) -> String {
+    let kept = |c: char| c.is_ascii_alphanumeric() || matches!(c, '.' | '_' | '-');
+    let name: String = given.chars().map(|c| if kept(c) { c } else { '-' }).collect();
+    let name = name.trim_matches('-');
+    if name.is_empty() {
+        format!("give one, or leave `{option}` out")
+    } else {
+        format!("write `\"{name}\"`, for example")
     }
 }
 
@@ -105,7 +142,7 @@ pub(crate) fn handled(handled: &Handled, wants_messages: bool, errors: &mut Erro
         let ty = handled.self_ty.to_token_stream();
         errors.on(
             &handled.self_ty,
-            format_args!("`{ty}` handles no message: mark a method `#[on_message(TOPIC)]`"),
+            format_args!("`{ty}` handles no message: mark the method that takes the records of a topic `#[on_message(TOPIC)]`"),
         );
     }
     for (number, second) in handled.handlers.iter().enumerate() {
@@ -130,7 +167,7 @@ fn once(first: &Handler, second: &Handler, errors: &mut Errors) {
                 errors.on(
                     again,
                     format_args!(
-                        "`{topic}` is handled by `{}` already: a topic has one handler in a processor",
+                        "`{topic}` is handled by `{0}` already, and a topic has one handler in a processor: do it all in `{0}`",
                         first.ident
                     ),
                 );
@@ -142,8 +179,8 @@ fn once(first: &Handler, second: &Handler, errors: &mut Errors) {
             errors.on(
                 &second.ident,
                 format_args!(
-                    "`{}` is `#[{helper}]` already: a processor has one such method",
-                    first.ident
+                    "`{0}` is `#[{helper}]` already, and a processor has one such method: call `{1}` from `{0}`, and remove the mark here",
+                    first.ident, second.ident
                 ),
             );
         }
@@ -164,27 +201,29 @@ pub(crate) fn signature(helper: Helper, sig: &Signature, errors: &mut Errors) ->
     let before = errors.count();
     receiver(sig, errors);
     for parameter in &sig.generics.params {
-        let what = match parameter {
+        let (what, instead) = match parameter {
             GenericParam::Lifetime(_) => continue,
-            GenericParam::Type(parameter) => &parameter.ident,
-            GenericParam::Const(parameter) => &parameter.ident,
+            GenericParam::Type(parameter) => (&parameter.ident, "type"),
+            GenericParam::Const(parameter) => (&parameter.ident, "number"),
         };
         errors.on(
             parameter,
-            format_args!("a handler has no parameters of its own: the topic says what it takes; make the processor generic over `{what}`, or write the type"),
+            format_args!(
+                "a handler has no generic parameters, for kproc would have to choose `{what}`: write the {instead} that it is, or make the processor generic over `{what}`"
+            ),
         );
     }
     for argument in arguments(sig) {
         if let Some(lifetime) = static_lifetime(&argument.ty) {
             errors.on(
                 lifetime,
-                "what a handler is given lives for this call only, so nothing of it is `'static`: leave the lifetime out, or write `'_`",
+                "what a handler is given lives for this call only, so nothing of it is `'static`: leave the lifetime out (`&str`), or write `'_` (`Order<'_>`)",
             );
         }
         if let Some(anonymous) = impl_trait(&argument.ty) {
             errors.on(
                 anonymous,
-                "a handler takes types, not `impl Trait`: the topic says which one it gets",
+                "a handler takes types, not `impl Trait`: write the type that it gets, such as `&str` or `i64`",
             );
         }
         if let Some(attr) = argument
@@ -202,7 +241,7 @@ pub(crate) fn signature(helper: Helper, sig: &Signature, errors: &mut Errors) ->
     if let Safety::Unsafe(token) = &sig.safety {
         errors.on(
             token,
-            "a handler cannot be `unsafe`: kproc calls it, and knows no promise to keep",
+            "a handler cannot be `unsafe`: kproc calls it, and knows no promise to keep. Remove `unsafe` here, and put what needs it into an `unsafe` block",
         );
     }
     if let Some(variadic) = &sig.variadic {
@@ -212,58 +251,82 @@ pub(crate) fn signature(helper: Helper, sig: &Signature, errors: &mut Errors) ->
     errors.count() == before
 }
 
-/// The one type that is known by its name: the compiler's advice for it would be `&mut &mut Context`. One of
+/// The one type that is known by its name: the compiler's advice for it would be `&mut &mut Context`, or none. One of
 /// another name that is the same type is still refused, by the compiler.
 fn context_first(helper: Helper, sig: &Signature, errors: &mut Errors) {
-    let is_context = |ty: &Type| match ty {
-        Type::Reference(reference) if reference.mutability.is_some() => match &*reference.elem {
-            Type::Path(path) => path
-                .path
-                .segments
-                .last()
-                .is_some_and(|last| last.ident == "Context"),
-            _ => false,
-        },
-        _ => false,
-    };
-    let twice = arguments(sig).next().is_some_and(|first| is_context(&first.ty));
-    for argument in arguments(sig).skip(1).filter(|argument| is_context(&argument.ty)) {
-        if twice {
+    let contexts = arguments(sig)
+        .enumerate()
+        .filter(|(_, argument)| is_context(&argument.ty));
+    let mut first = None;
+    for (place, argument) in contexts {
+        if place == 0 {
+            first = Some(argument);
+            let lent = matches!(&*argument.ty, Type::Reference(reference) if reference.mutability.is_some());
+            if !lent {
+                errors.on(
+                    &argument.ty,
+                    "the context is lent, and changed by what is sent and scheduled: write `&mut Context<'_>`",
+                );
+            }
+        } else if first.is_some() {
             errors.on(
                 argument,
                 "there is one context, and it is the first argument: remove this one",
             );
-            continue;
+        } else {
+            errors.on(
+                argument,
+                format_args!(
+                    "the context comes first: an `#[{}]` method takes `(&mut self, ctx: &mut Context<'_>, …)`",
+                    helper.name()
+                ),
+            );
         }
-        errors.on(
-            argument,
-            format_args!(
-                "the context comes first: an `#[{}]` method takes `(&mut self, ctx: &mut Context<'_>, …)`",
-                helper.name()
-            ),
-        );
+    }
+}
+
+/// `&mut Context<'_>`, `&Context<'_>` or `Context<'_>`, by any path.
+fn is_context(ty: &Type) -> bool {
+    match ty {
+        Type::Reference(reference) => is_context(&reference.elem),
+        Type::Group(group) => is_context(&group.elem),
+        _ => last_name(ty).is_some_and(|last| last.ident == "Context"),
+    }
+}
+
+/// `Context` of `kproc::Context<'_>`.
+fn last_name(ty: &Type) -> Option<&PathSegment> {
+    match ty {
+        // What a macro has put together.
+        Type::Group(group) => last_name(&group.elem),
+        Type::Path(path) => path.path.segments.last(),
+        _ => None,
     }
 }
 
 fn receiver(sig: &Signature, errors: &mut Errors) {
     let name = &sig.ident;
+    let others = sig.inputs.len() - usize::from(matches!(sig.inputs.first(), Some(FnArg::Receiver(_))));
+    let right = match others {
+        0 => format!("`fn {name}(&mut self)`"),
+        _ => format!("`fn {name}(&mut self, …)`"),
+    };
     match sig.inputs.first() {
         Some(FnArg::Receiver(receiver)) => match &receiver.kind {
             ReceiverKind::Reference(..) => {}
             _ => errors.on(
                 receiver,
-                format_args!("a handler borrows the processor: `fn {name}(&mut self, …)`"),
+                format_args!(
+                    "a handler borrows the processor, which lives on: write {right}, and take out of a field by `std::mem::take(&mut self.field)` what is to be owned"
+                ),
             ),
         },
         // On the first argument, for that is where `self` is missing.
         Some(FnArg::Typed(first)) => errors.on(
             first,
-            format_args!("a handler takes `&mut self` first: `fn {name}(&mut self, …)`"),
+            format_args!("a handler takes `&mut self` first: {right}"),
         ),
-        None => errors.on(
-            name,
-            format_args!("a handler takes `&mut self`: `fn {name}(&mut self, …)`"),
-        ),
+        None => errors.on(name, format_args!("a handler takes `&mut self`: {right}")),
     }
 }
 
@@ -284,7 +347,7 @@ fn number_of_arguments(helper: Helper, sig: &Signature, errors: &mut Errors) {
             3,
             "`ctx: &mut Context<'_>`, `timer: TimerId` and `now: Timestamp`, all optional",
         ),
-        Helper::OnStart | Helper::OnStop => (0, 1, "`ctx: &mut Context<'_>` or nothing"),
+        Helper::OnStart | Helper::OnStop => (0, 1, "`ctx: &mut Context<'_>`, or nothing"),
         Helper::Processor | Helper::State => return,
     };
     let count = arguments(sig).count();
@@ -296,8 +359,18 @@ fn number_of_arguments(helper: Helper, sig: &Signature, errors: &mut Errors) {
         1 => "1 argument".to_owned(),
         _ => format!("{count} arguments"),
     };
+    let elsewhere = match helper {
+        Helper::OnMessage if count > most => {
+            ". The rest of the record is in the context: `ctx.timestamp()`, `ctx.offset()`, `ctx.partition()`, `ctx.headers()`"
+        }
+        Helper::Every => ". (A `TimerId` comes to `#[on_schedule]` methods.)",
+        Helper::OnStart | Helper::OnStop => {
+            ". Times are in the context: `ctx.wall_time()`, `ctx.stream_time()`"
+        }
+        _ => "",
+    };
     let text = format!(
-        "`{}` has {has}; after `&mut self`, an `#[{}]` method takes {takes}",
+        "`{}` has {has}; after `&mut self`, an `#[{}]` method takes {takes}{elsewhere}",
         sig.ident,
         helper.name()
     );

@@ -97,17 +97,17 @@ fn length(number: &str, unit: &str) -> Result<u64, String> {
             Some(days) => format!("there is no unit for weeks: write `\"{days}d\"`; {known}"),
             None => format!("there is no unit for weeks; {known}"),
         },
-        "mo" | "mon" | "month" | "months" | "y" | "yr" | "year" | "years" => {
-            format!("`{number} {unit}` has no fixed length: write it in days; {known}")
-        }
+        "mo" | "mon" | "month" | "months" => no_fixed_length(number, unit, 30),
+        "y" | "yr" | "year" | "years" => no_fixed_length(number, unit, 365),
         "us" | "µs" | "ns" | "micros" | "nanos" | "microseconds" | "nanoseconds" => {
             format!("`{unit}` is too short: the shortest period is `\"1ms\"`; {known}")
         }
         _ if unit.starts_with(['.', 'e', 'E', '_']) => {
             let text = format!("{number}{unit}");
-            let fix = in_one_unit(&text).map_or("use a smaller unit".to_owned(), |one| {
-                format!("write `\"{one}\"`")
-            });
+            let fix = in_one_unit(&text)
+                .map_or("write all digits, or use a smaller unit".to_owned(), |one| {
+                    format!("write `\"{one}\"`")
+                });
             format!("a period is a whole number: instead of `{text}` {fix}; {known}")
         }
         _ if unit.chars().any(|c| c.is_ascii_digit()) => {
@@ -119,6 +119,26 @@ fn length(number: &str, unit: &str) -> Result<u64, String> {
         }
         _ => format!("unknown unit `{unit}`: {known}"),
     })
+}
+
+/// What is wrong with a month or a year, and the days that are about as long.
+fn no_fixed_length(number: &str, unit: &str, days: u64) -> String {
+    let days = number
+        .parse::<u64>()
+        .ok()
+        .and_then(|number| number.checked_mul(days));
+    let days = days
+        .filter(|days| *days > 0)
+        .map(|days| format!(", such as `\"{days}d\"`"));
+    let unit = if unit.to_lowercase().starts_with('y') {
+        "year"
+    } else {
+        "month"
+    };
+    format!(
+        "a {unit} has no fixed length: write days{}",
+        days.unwrap_or_default()
+    )
 }
 
 /// `1m30s` and `1.5m` are `90s`, if that can be said in whole numbers.
@@ -220,12 +240,16 @@ mod tests {
             ("5M", "write `\"5m\"` for minutes"),
             ("5min", "unknown unit `min`: write `\"5m\"`"),
             ("5 minutes", "unknown unit `minutes`: write `\"5m\"`"),
-            ("5mo", "`5 mo` has no fixed length"),
+            (
+                "5mo",
+                "a month has no fixed length: write days, such as `\"150d\"`",
+            ),
             (
                 "1 month",
-                "`1 month` has no fixed length: write it in days; the units are `ms`, `s`, `m` (minutes), `h` and `d`",
+                "a month has no fixed length: write days, such as `\"30d\"`",
             ),
-            ("1y", "`1 y` has no fixed length"),
+            ("1y", "a year has no fixed length: write days, such as `\"365d\"`"),
+            ("99999999999999999999y", "a year has no fixed length: write days"),
             ("2w", "write `\"14d\"`"),
             ("500us", "the shortest period is `\"1ms\"`"),
             ("500µs", "the shortest period is `\"1ms\"`"),

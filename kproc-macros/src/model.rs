@@ -119,7 +119,7 @@ impl Declared {
                 fields(&mut data.fields, krate.as_ref(), errors)
             }
             Data::Enum(data) => {
-                errors.on(data.enum_token, check::WRONG_ITEM);
+                errors.on(data.enum_token, check::not_a_struct("an enum"));
                 for variant in &mut data.variants {
                     attributes::take(&mut variant.attrs, krate.as_ref());
                     strip(&mut variant.fields, krate.as_ref());
@@ -127,7 +127,7 @@ impl Declared {
                 Vec::new()
             }
             Data::Union(data) => {
-                errors.on(data.union_token, check::WRONG_ITEM);
+                errors.on(data.union_token, check::not_a_struct("a union"));
                 for field in &mut data.fields.named {
                     attributes::take(&mut field.attrs, krate.as_ref());
                 }
@@ -159,7 +159,7 @@ fn on_the_item(attrs: &mut Vec<Attribute>, name: impl ToTokens, krate: Option<&P
                     name.to_token_stream()
                 ),
             ),
-            helper => errors.at(found.span(), helper.misplaced()),
+            helper => errors.at(found.span(), helper.misplaced(Place::Item)),
         }
     }
 }
@@ -167,7 +167,7 @@ fn on_the_item(attrs: &mut Vec<Attribute>, name: impl ToTokens, krate: Option<&P
 /// Takes our attributes from where they mean nothing, and says so.
 fn misplaced(attrs: &mut Vec<Attribute>, krate: Option<&Path>, errors: &mut Errors) {
     for found in attributes::take(attrs, krate) {
-        errors.at(found.span(), found.helper.misplaced());
+        errors.at(found.span(), found.helper.misplaced(Place::Item));
     }
 }
 
@@ -187,7 +187,13 @@ fn fields(fields: &mut Fields, krate: Option<&Path>, errors: &mut Errors) -> Vec
         let Some(ident) = field.ident.clone().filter(|ident| ident != "_") else {
             continue;
         };
-        let store = store(&marks, &ident, errors);
+        let mut store = store(&marks, &ident, errors);
+        if store.is_some()
+            && let Some(value) = check::optional_value(&field.ty)
+        {
+            errors.on(value, "a table has a value for a key, or it has none: write the type without `Option`; `get` gives an `Option`, and `delete` takes the value away");
+            store = None;
+        }
         let doubtful = !marks.is_empty() || attributes::perhaps_meant(&field.attrs, Place::Field);
         let mut conditions = attributes::conditions(&field.attrs);
         conditions.extend(marks.into_iter().filter_map(|mark| mark.condition));
@@ -207,7 +213,7 @@ fn store(marks: &[Found], ident: &Ident, errors: &mut Errors) -> Option<StoreFie
     let mut store = None;
     for mark in marks {
         if mark.helper != Helper::State {
-            errors.at(mark.span(), mark.helper.misplaced());
+            errors.at(mark.span(), mark.helper.misplaced(Place::Field));
             continue;
         }
         if store.is_some() {
@@ -282,7 +288,9 @@ impl Handled {
                     clippy::unused_self
                 )]));
                 if !errors.is_empty() {
-                    method.attrs.push(parse_quote!(#[allow(dead_code)]));
+                    method
+                        .attrs
+                        .push(parse_quote!(#[allow(dead_code, unused_variables, unused_mut)]));
                 }
             }
         }
@@ -297,14 +305,14 @@ fn handler(marks: &[Found], attrs: &[Attribute], sig: &Signature, errors: &mut E
     for mark in marks {
         let span = mark.span();
         if mark.helper.place() != Place::Method {
-            errors.at(span, mark.helper.misplaced());
+            errors.at(span, mark.helper.misplaced(Place::Method));
             continue;
         }
         if let Some(first) = first {
             errors.at(
                 span,
                 format_args!(
-                    "`{}` is marked `#[{}]` already: a method has one mark; write another method that calls this one",
+                    "`{0}` is marked `#[{1}]` already, and a method has one mark: move this one to another method, which calls `{0}`",
                     sig.ident,
                     first.name()
                 ),

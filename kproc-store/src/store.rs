@@ -35,7 +35,8 @@ pub struct StoreText {
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is not a store",
     label = "not a store",
-    note = "`#[state]` goes on fields of type `Table`; every other field is plain Rust and needs no attribute"
+    note = "`#[state]` goes on a field that is a `Table` itself, such as `totals: Table<String, i64>`, and not on a map, an `Option` or a `Box` of one",
+    note = "a field that may be lost with a restart is plain Rust, and needs no attribute"
 )]
 pub trait Store: Send {
     /// The store's kind and types, under this name.

@@ -8,7 +8,7 @@ use crate::{
     Record, Topic,
     message::{self, Message, SendError},
     outbox::Outbox,
-    payload::Payload,
+    payload::{KeyPayload, Payload},
     record::{Headers, Offset, Partition, Timestamp},
     timer::{ScheduleError, TimerClock, TimerId, Timers},
 };
@@ -125,7 +125,7 @@ impl<'r> Context<'r> {
     pub fn send<K: Codec, V: Codec>(
         &mut self,
         topic: &Topic<K, V>,
-        key: impl Payload<K>,
+        key: impl KeyPayload<K>,
         value: impl Payload<V>,
     ) -> Result<(), SendError> {
         message::send(&mut self.work.outbox, topic, &key, &value, self.work.timestamp)
@@ -151,7 +151,7 @@ impl<'r> Context<'r> {
     pub fn message<K: Codec, V: Codec>(
         &mut self,
         topic: &Topic<K, V>,
-        key: impl Payload<K>,
+        key: impl KeyPayload<K>,
         value: impl Payload<V>,
     ) -> Message<'_> {
         Message::new(&mut self.work.outbox, topic, key, value, self.work.timestamp)

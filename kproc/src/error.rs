@@ -119,8 +119,8 @@ impl<E: Into<BoxError>> From<E> for Error {
 #[diagnostic::on_unimplemented(
     message = "a handler returns `()` or `Result<()>`, not `{Self}`",
     label = "not the result of a handler",
-    note = "a handler that is to be awaited is an `async fn`; one that returns a future is not",
-    note = "the error may be anything that turns into a boxed error: `kproc::Error`, `anyhow::Error`, your own"
+    note = "nobody takes what a handler returns: keep it in a store, or send it by `ctx.send(&TOPIC, key, &value)?`, and return `Ok(())`",
+    note = "a handler that waits is an `async fn` that returns `Result<()>`; it does not return a future"
 )]
 pub trait Outcome {
     /// The result as kproc sees it.
@@ -146,7 +146,8 @@ impl<E: IntoError> Outcome for std::result::Result<(), E> {
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is not an error a handler can return",
     label = "does not turn into `kproc::Error`",
-    note = "it needs `std::error::Error + Send + Sync + 'static`; `kproc::Result<()>` takes every such error by `?`, and texts: `Err(\"…\".into())`"
+    note = "return `kproc::Result<()>`: it takes by `?` every `std::error::Error` that is `Send + Sync + 'static`, and texts by `.into()`: `Err(\"…\".into())`",
+    note = "`Box<dyn Error>` is one with `Send + Sync` only: `Box<dyn Error + Send + Sync>`; a type of your own is one with `impl std::error::Error`"
 )]
 pub trait IntoError {
     /// The error as kproc sees it.

@@ -188,7 +188,7 @@ pub use error::{
 };
 pub use lag::{Lag, PartitionLag};
 pub use message::{Message, SendError};
-pub use payload::{Null, Payload};
+pub use payload::{KeyPayload, Null, Payload};
 pub use policy::{MissingTimestamp, Policy, Retry};
 pub use processor::Processor;
 pub use record::{Decoded, Headers, Offset, Partition, Record, Timestamp, TopicPartition};

@@ -7,7 +7,7 @@ use kproc_store::codec::{Codec, EncodeError};
 use crate::{
     Topic,
     outbox::{Draft, Outbox, Refused, TopicId},
-    payload::Payload,
+    payload::{KeyPayload, Payload},
     record::{Headers, Partition, Timestamp},
 };
 
@@ -116,7 +116,7 @@ impl<'m> Message<'m> {
     pub(crate) fn new<K: Codec, V: Codec>(
         outbox: &'m mut Outbox,
         topic: &Topic<K, V>,
-        key: impl Payload<K>,
+        key: impl KeyPayload<K>,
         value: impl Payload<V>,
         timestamp: Option<Timestamp>,
     ) -> Self {
@@ -212,7 +212,7 @@ impl Drop for Message<'_> {
 pub(crate) fn send<K: Codec, V: Codec>(
     outbox: &mut Outbox,
     topic: &Topic<K, V>,
-    key: &impl Payload<K>,
+    key: &impl KeyPayload<K>,
     value: &impl Payload<V>,
     timestamp: Option<Timestamp>,
 ) -> Result<(), SendError> {

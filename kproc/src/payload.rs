@@ -1,20 +1,34 @@
 //! What can be sent as a key or a value.
+//!
+//! The two traits are told apart by what the compiler says of them only: a key that is forgotten shows as a value in its
+//! place.
 
 use kproc_store::codec::{Codec, Encode, EncodeError};
 
-/// What `send` takes for a key or a value: `&item`, `Option` of it, or [`Null`].
+/// What `send` takes for a value, and for a key: `&item`, `Option` of it, or [`Null`].
 ///
 /// Never the item by value: were both possible, clippy (`needless_borrows_for_generic_args`) would complain
 /// about every `&total`.
 #[diagnostic::on_unimplemented(
-    message = "expected a `{C}` by reference, as the topic holds it; found `{Self}`",
-    label = "not a reference to what the topic holds, a `{C}`",
-    note = "pass a reference to the item (`&str` for `String`, `&order` for `Order`), an `Option` of one, or `Null`"
+    message = "the value of this topic is a `{C}`, passed by reference; found `{Self}`",
+    label = "the value goes here, as a reference to a `{C}`",
+    note = "pass a reference (`&str` for `String`, `&order` for `Order`), an `Option` of one, or `Null` for a tombstone"
 )]
 pub trait Payload<C: Codec> {
     /// Appends the bytes to `out`; `false`: it is null.
     fn write(&self, out: &mut Vec<u8>) -> Result<bool, EncodeError>;
 }
+
+/// What `send` takes for a key: a [`Payload`].
+#[diagnostic::on_unimplemented(
+    message = "the key of this topic is a `{C}`, passed by reference; found `{Self}`",
+    label = "the key goes here, before the value: `(&TOPIC, key, value)`",
+    note = "pass a reference (`&str` for `String`, `&order` for `Order`), an `Option` of one, or `Null` for a record without a key"
+)]
+pub trait KeyPayload<C: Codec>: Payload<C> {}
+
+#[diagnostic::do_not_recommend]
+impl<C: Codec, P: Payload<C>> KeyPayload<C> for P {}
 
 #[diagnostic::do_not_recommend]
 impl<C: Codec, T: Encode<C> + ?Sized> Payload<C> for &T {

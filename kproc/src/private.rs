@@ -12,10 +12,10 @@ pub use std::{borrow::Cow, process::ExitCode, vec::Vec};
 pub use crate::{
     Context, Outcome, Processor, Record, Result, Timestamp,
     handler::{
-        Argument, ContextArgument, First, FirstOfTimer, Periodic, Scheduled, TimerArgument, TypedTopic,
-        undeclared,
+        Argument, ContextArgument, EveryArgument, First, FirstOfEvery, FirstOfScheduled, FrameArgument,
+        ScheduledArgument, TypedTopic, undeclared,
     },
-    processor::{Declare, Start, State, StoreOptions, TimerSpec},
+    processor::{Declare, ProcessorType, Start, State, StoreOptions, TimerSpec},
     state::{NoStore, Probe},
     timer::{Timer, TimerClock},
 };

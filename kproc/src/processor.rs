@@ -89,6 +89,17 @@ pub trait Processor: Send + 'static {
     }
 }
 
+/// Said of a text in `main!`. Nothing implements it.
+#[doc(hidden)]
+#[diagnostic::on_unimplemented(
+    message = "`kproc::main!` takes the types of processors, and this is a `{Self}`",
+    label = "write the name of a struct here, without quotes: `kproc::main!(Totals);`"
+)]
+pub trait ProcessorType: Sized {
+    /// Never called.
+    fn main(self);
+}
+
 /// Where a processor without committed offsets starts to read an input.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 #[non_exhaustive]

@@ -8,8 +8,8 @@ use crate::processor::{Declare, default_name};
 
 /// The declared fields of a processor, known from `#[processor]` on its struct.
 #[diagnostic::on_unimplemented(
-    message = "`{Self}` has no declared state",
-    label = "add `#[processor]` above `struct {Self}` too",
+    message = "`{Self}` is not marked `#[processor]`",
+    label = "add `#[processor]` above `struct {Self}`, too",
     note = "`#[processor]` goes on the struct (its `#[state]` fields) and on its `impl` block (its handlers)"
 )]
 pub trait State {

@@ -6,7 +6,6 @@ use kproc::prelude::*;
 #[codec(json)]
 struct Order {
 //~^
-//~^^
     cents: u64,
 }
 

@@ -6,7 +6,6 @@ struct Plain;
 
 const WORDS: Topic<String, Json<Plain>> = Topic::new("words");
 //~^
-//~^^
 
 fn main() {
     let _ = WORDS;

@@ -208,6 +208,7 @@ impl Bodies {
         // An error in a body, such as a missing `Serialize`, is an error of the type: it points at its name.
         let span = item.ident.span();
         let k = at(k, span);
+        let serde = quote_spanned!(span=> #k::Serde);
         let (module, to_text, from_text) = match format {
             Format::Json => (
                 quote_spanned!(span=> #k::json),
@@ -216,24 +217,24 @@ impl Bodies {
             ),
             Format::Postcard => (
                 quote_spanned!(span=> #k::postcard),
-                quote_spanned!(span=> #k::postcard::to_text(
-                    #k::postcard::serializable(&<Self as #k::Codec>::decode(bytes)?)
-                )),
+                quote_spanned!(span=> #serde::to_text(&<Self as #k::Codec>::decode(bytes)?)),
                 quote_spanned! {span=>
-                    let item: Self::Item<'_> = #k::postcard::from_text(text)?;
+                    let item: Self::Item<'_> = #serde::from_text(text)?;
                     #k::Encode::<Self>::encode(&item, out)
                 },
             ),
         };
+        let (decode, encode) = match format {
+            Format::Json => ("from_json", "to_json"),
+            Format::Postcard => ("from_postcard", "to_postcard"),
+        };
+        let [decode, encode] = [decode, encode].map(|name| Ident::new(name, span));
         Self {
             name: quote!(__kproc::Cow::Borrowed(#module::NAME)),
-            decode: quote_spanned!(span=> #module::decode(bytes)),
+            decode: quote_spanned!(span=> #serde::#decode(bytes)),
             to_text,
             from_text,
-            encode: match format {
-                Format::Json => quote_spanned!(span=> #module::encode(self, out)),
-                Format::Postcard => quote_spanned!(span=> #module::encode(#module::serializable(self), out)),
-            },
+            encode: quote_spanned!(span=> #serde::#encode(self, out)),
         }
     }
 }

@@ -4,7 +4,7 @@ use proc_macro2::{Ident, Span, TokenStream};
 use quote::{ToTokens, quote, quote_spanned};
 use syn::{Expr, ReturnType, Type, spanned::Spanned};
 
-use super::{checked, locate, path};
+use super::{checked, locate};
 use crate::model::Handler;
 
 /// Fetches the arguments that a record gives, and calls.
@@ -38,9 +38,9 @@ pub(super) fn message(this: &Type, handler: &Handler, topic: &Expr) -> TokenStre
 /// What a timer says of its firing.
 #[derive(Clone, Copy)]
 pub(super) enum Firing {
-    /// `Periodic`
+    /// Its time.
     Periodic,
-    /// `Scheduled(__id)`
+    /// Its id and time.
     Scheduled,
 }
 
@@ -51,17 +51,19 @@ pub(super) fn firing(this: &Type, handler: &Handler, firing: Firing) -> TokenStr
     for (number, ty) in handler.arguments.iter().enumerate() {
         let local = local(["__first", "__second", "__third"][number], ty);
         let now = locate(quote!(__now), ty.span());
-        // It covers the argument's type: what the type does not fit is this.
-        let firing = match firing {
-            Firing::Periodic => path(ty, &["Periodic"]),
-            Firing::Scheduled => checked(ty, &["Scheduled"], quote!(__id)),
-        };
         let ctx = locate(quote!(__ctx), ty.span());
+        let (first_of, argument, firing) = match firing {
+            Firing::Periodic => ("FirstOfEvery", "EveryArgument", now),
+            Firing::Scheduled => {
+                let timer = locate(quote!(__id), ty.span());
+                ("FirstOfScheduled", "ScheduledArgument", quote!(#timer, #now))
+            }
+        };
         let fetch = match (number, handler.arguments.len()) {
             // With all there is, the first must be the context.
             (0, 3) => checked(ty, &["ContextArgument", "context"], ctx),
-            (0, _) => checked(ty, &["FirstOfTimer", "first"], quote!(#ctx, #firing, #now)),
-            _ => checked(ty, &["TimerArgument", "argument"], quote!(#firing, #now)),
+            (0, _) => checked(ty, &[first_of, "first"], quote!(#ctx, #firing)),
+            _ => checked(ty, &[argument, "argument"], firing),
         };
         fetches.extend(quote!(let #local = #fetch;));
         locals.push(local);
@@ -74,7 +76,7 @@ pub(super) fn firing(this: &Type, handler: &Handler, firing: Firing) -> TokenStr
 pub(super) fn framing(this: &Type, handler: &Handler) -> TokenStream {
     let fetches = handler.arguments.iter().map(|ty| {
         let (local, ctx) = (local("__context", ty), locate(quote!(__ctx), ty.span()));
-        let fetch = checked(ty, &["ContextArgument", "context"], ctx);
+        let fetch = checked(ty, &["FrameArgument", "context"], ctx);
         (local.clone(), quote!(let #local = #fetch;))
     });
     let (locals, fetches): (Vec<_>, Vec<_>) = fetches.unzip();

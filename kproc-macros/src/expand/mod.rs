@@ -48,19 +48,12 @@ fn krate(span: Span) -> Ident {
 /// `__kproc::Trait::method(arguments)`, a call that checks the type of `over`, which it covers. A trait's method, and
 /// not a function with a bound, which the compiler would have to explain.
 fn checked(over: &impl ToTokens, names: &[&str], arguments: TokenStream) -> TokenStream {
-    let (_, last) = ends(over);
-    let path = path(over, names);
-    let arguments = group(Delimiter::Parenthesis, arguments, last);
-    quote!(#path #arguments)
-}
-
-/// `__kproc::name::name`, from the first token of `over` to the last.
-fn path(over: &impl ToTokens, names: &[&str]) -> TokenStream {
     let (first, last) = ends(over);
     let krate = krate(first);
     let colons = quote_spanned!(first=> ::);
     let names = names.iter().map(|name| Ident::new(name, last));
-    quote!(#krate #(#colons #names)*)
+    let arguments = group(Delimiter::Parenthesis, arguments, last);
+    quote!(#krate #(#colons #names)* #arguments)
 }
 
 /// Tokens in brackets that are at this place.

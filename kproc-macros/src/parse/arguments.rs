@@ -143,7 +143,7 @@ pub(crate) fn on_message(meta: &Meta, errors: &mut Errors) -> Option<(Expr, Star
     let mut start = Start::Earliest;
     let rest = without_topics(&rest, errors);
     each(&Owner::of(Helper::OnMessage), &rest, errors, |value, errors| {
-        if value.word(STARTS, errors) == Some("latest") {
+        if value.word(&STARTS, errors) == Some("latest") {
             start = Start::Latest;
         }
     });
@@ -299,13 +299,7 @@ pub(crate) fn every(meta: &Meta, errors: &mut Errors) -> Option<(u64, Clock)> {
         return None;
     }
     let Some(text) = period(first) else {
-        errors.on(
-            first,
-            format_args!(
-                "a period is a text in quotes, and written here: `#[every(\"{}\")]`",
-                quoted(first)
-            ),
-        );
+        errors.on(first, no_period(first));
         return None;
     };
     match duration::parse(&text.value()) {
@@ -315,6 +309,26 @@ pub(crate) fn every(meta: &Meta, errors: &mut Errors) -> Option<(u64, Clock)> {
             None
         }
     }
+}
+
+/// What is wrong with something that is no text.
+fn no_period(tokens: &TokenStream) -> String {
+    let named = |input: ParseStream<'_>| {
+        input.parse::<syn::Ident>()?;
+        input.parse::<Token![=]>()?;
+        input.parse::<LitStr>()
+    };
+    if let Ok(text) = named.parse2(tokens.clone()) {
+        return format!("the period has no name: write `#[every({})]`", text.token());
+    }
+    let example = quoted(tokens);
+    let is_literal = matches!(tokens.clone().into_iter().next(), Some(TokenTree::Literal(_)));
+    let computed = if is_literal {
+        ""
+    } else {
+        "; for one that is computed there is `ctx.schedule(duration, TimerClock::Wall)`"
+    };
+    format!("a period is a text in quotes, and written here: `#[every(\"{example}\")]`{computed}")
 }
 
 /// What was meant by a period that is not in quotes: `10s` for `10s`, `10` and anything else.
@@ -384,9 +398,12 @@ fn list(meta: &Meta, errors: &mut Errors) -> TokenStream {
                 .last()
                 .map(|segment| segment.ident.to_string())
                 .unwrap_or_default();
+            let value = pair.value.to_token_stream();
+            let text = syn::parse2::<LitStr>(value.clone())
+                .map_or_else(|_| "\"…\"".to_owned(), |text| text.token().to_string());
             errors.on(
-                pair.value.to_token_stream(),
-                format_args!("options go in parentheses: `#[{name}(name = \"…\")]`"),
+                value,
+                format_args!("options go in parentheses: `#[{name}(name = {text})]`"),
             );
             TokenStream::new()
         }

@@ -6,12 +6,12 @@
 use proc_macro2::{Ident, TokenStream, TokenTree};
 use quote::ToTokens;
 use syn::{
-    LitBool, LitStr, Path, Token,
+    LitBool, LitStr, Path, Token, parenthesized,
     parse::{ParseStream, Parser},
 };
 
 use crate::{
-    attributes::{Helper, nearest, split_at_commas},
+    attributes::{Helper, nearest, split_at_commas, written},
     errors::Errors,
 };
 
@@ -44,9 +44,14 @@ impl Owner {
                 return format!("this is a word, not a text: write `{word}` without the quotes");
             }
         }
+        if let Some(option) = negated(part)
+            && self.known.contains(&option.as_str())
+        {
+            return format!("an option is switched off by a value: write `{option} = false`");
+        }
         match self.known {
             [] => "expected the name of an option: there are none".to_owned(),
-            [only] => format!("expected the name of an option: there is `{only}`"),
+            [only] => format!("expected the name of an option: there is `{}`", written(only)),
             known => format!("expected the name of an option: there are {}", and(known)),
         }
     }
@@ -55,6 +60,9 @@ impl Owner {
         let owner = self.name;
         if self.elsewhere.contains(&name) {
             return format!("`{name}` goes in the `#[{owner}(…)]` on {}", self.side);
+        }
+        if owner == "every" && name.to_lowercase().starts_with("wall") {
+            return format!("`#[every]` goes by the wall clock of itself: remove `{name}`");
         }
         let hint = match (nearest(name, self.known), self.known) {
             (Some(near), _) => format!("; did you mean `{near}`?"),
@@ -65,14 +73,32 @@ impl Owner {
     }
 }
 
-/// `` `a`, `b` and `c` ``
+/// `changelog` in `!changelog`.
+fn negated(part: &TokenStream) -> Option<String> {
+    let read = |input: ParseStream<'_>| {
+        input.parse::<Token![!]>()?;
+        input.parse::<Ident>()
+    };
+    Some(read.parse2(part.clone()).ok()?.to_string())
+}
+
+/// `` `a = b`, `c` and `d` ``
 fn and(names: &[&str]) -> String {
-    let quoted: Vec<_> = names.iter().map(|name| format!("`{name}`")).collect();
+    let quoted: Vec<_> = names.iter().map(|name| format!("`{}`", written(name))).collect();
     match quoted.split_last() {
         Some((last, [])) => last.clone(),
         Some((last, rest)) => format!("{} and {last}", rest.join(", ")),
         None => String::new(),
     }
+}
+
+/// `` `start = a` (this) or `start = b` (that) ``
+fn choices(name: &str, words: &[(&str, &str)]) -> String {
+    let all: Vec<_> = words
+        .iter()
+        .map(|(word, meaning)| format!("`{name} = {word}` ({meaning})"))
+        .collect();
+    all.join(" or ")
 }
 
 /// One option: its name and what follows it.
@@ -191,7 +217,7 @@ impl Value {
         if value.is_none() {
             errors.on(
                 self.wrong(),
-                format_args!("`{0}` takes a text: `{0} = \"…\"`", self.text),
+                format_args!("`{0}` takes a text in quotes: `{0} = \"…\"`", self.text),
             );
         }
         value
@@ -202,7 +228,10 @@ impl Value {
         if value.is_none() {
             errors.on(
                 self.wrong(),
-                format_args!("`{0}` is `{0} = true` or `{0} = false`", self.text),
+                format_args!(
+                    "`{0}` is on or off: write `{0} = true` or `{0} = false`",
+                    self.text
+                ),
             );
         }
         value
@@ -222,28 +251,50 @@ impl Value {
         if path.is_none() {
             errors.on(
                 self.wrong(),
-                format_args!("`{0}` takes the path of kproc: `{0} = facade::kproc`", self.text),
+                format_args!("`{0}` takes the path of kproc: `{0} = facade::kproc`. Leave it out if kproc is a dependency of this crate", self.text),
             );
         }
         path
     }
 
-    /// One of the words after `=`.
-    pub(super) fn word(&self, words: &[&'static str], errors: &mut Errors) -> Option<&'static str> {
-        let quoted = self.assigned::<LitStr>().map(|text| text.value());
+    /// One of the words after `=`. They come with what they mean.
+    pub(super) fn word(
+        &self,
+        words: &[(&'static str, &'static str)],
+        errors: &mut Errors,
+    ) -> Option<&'static str> {
         let bare = self.assigned::<Ident>().map(|word| word.to_string());
+        let names: Vec<_> = words.iter().map(|(word, _)| *word).collect();
         let found = bare
             .as_ref()
-            .and_then(|word| words.iter().find(|known| *known == word));
+            .and_then(|word| names.iter().find(|known| *known == word));
         if found.is_none() {
             let name = &self.text;
-            let near = bare.or(quoted).and_then(|word| nearest(&word, words));
-            let hint = near.map(|near| format!(": did you mean `{name} = {near}`?"));
-            let hint = hint.unwrap_or_default();
-            let choices = and(words).replace(" and ", " or ");
-            errors.on(self.wrong(), format_args!("`{name}` is {choices}{hint}"));
+            let given = bare.or_else(|| self.almost_a_word());
+            let text = match given.as_ref().map(|given| (given, nearest(given, &names))) {
+                Some((given, Some(near))) if given == near => format!("write `{name} = {near}`"),
+                Some((given, Some(near))) => {
+                    format!("unknown {name} `{given}`: did you mean `{name} = {near}`?")
+                }
+                Some((given, None)) => format!("unknown {name} `{given}`: there is {}", choices(name, words)),
+                None => format!("`{name}` takes a word: {}", choices(name, words)),
+            };
+            errors.on(self.wrong(), text);
         }
         found.copied()
+    }
+
+    /// The word that was given as a text or in parentheses.
+    fn almost_a_word(&self) -> Option<String> {
+        if let Some(text) = self.assigned::<LitStr>() {
+            return Some(text.value());
+        }
+        let read = |input: ParseStream<'_>| {
+            let word;
+            parenthesized!(word in input);
+            word.parse::<Ident>()
+        };
+        Some(read.parse2(self.rest.clone()).ok()?.to_string())
     }
 
     /// Nothing follows.

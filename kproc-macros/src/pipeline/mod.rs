@@ -8,7 +8,7 @@ use syn::{
 };
 
 use crate::{
-    attributes, check,
+    attributes::{self, Helper, Place},
     errors::Errors,
     expand,
     model::{Declared, Handled},
@@ -29,7 +29,14 @@ pub(crate) fn expand(options: &TokenStream, item: &TokenStream) -> TokenStream {
         Ok(Half::Impl) => on_impl(options, item),
         Ok(Half::Other) | Err(_) => {
             let mut errors = Errors::default();
-            errors.on(first_line(item), check::WRONG_ITEM);
+            let first_line = first_line(item);
+            let is_fn = |token| matches!(token, TokenTree::Ident(word) if word == "fn");
+            let place = if first_line.clone().into_iter().any(is_fn) {
+                Place::Method
+            } else {
+                Place::Item
+            };
+            errors.on(first_line, Helper::Processor.misplaced(place));
             with_errors(item, &errors)
         }
     }
@@ -72,7 +79,8 @@ fn on_impl(options: &TokenStream, tokens: &TokenStream) -> TokenStream {
         errors.on(
             of_trait,
             format_args!(
-                "`#[processor]` goes on the struct and on its inherent impl block, not on an impl of `{name}`"
+                "`#[processor]` goes on the struct and on an impl block of its own, not on an impl of `{name}`: put the handlers into `impl {} {{ … }}`",
+                block.self_ty.to_token_stream()
             ),
         );
         strip(&mut block);
@@ -81,7 +89,7 @@ fn on_impl(options: &TokenStream, tokens: &TokenStream) -> TokenStream {
     if !is_named(&block.self_ty) {
         errors.on(
             &block.self_ty,
-            "`#[processor]` goes on the impl block of a struct: write its name here",
+            "`#[processor]` goes on the impl block of a struct: write the name of one here",
         );
         strip(&mut block);
         return with_errors(&block.into_token_stream(), &errors);

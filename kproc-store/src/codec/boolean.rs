@@ -8,6 +8,7 @@ impl Data for bool {
     type Item<'a> = bool;
 }
 
+#[diagnostic::do_not_recommend]
 impl Codec for bool {
     fn name() -> Cow<'static, str> {
         Cow::Borrowed("bool")
@@ -42,6 +43,7 @@ impl Encode<bool> for bool {
     }
 }
 
+#[diagnostic::do_not_recommend]
 impl KeyCodec for bool {
     fn key_name() -> Cow<'static, str> {
         Self::name()
@@ -82,6 +84,7 @@ impl FromItem<'_, bool> for bool {
     }
 }
 
+#[diagnostic::do_not_recommend]
 impl Own for bool {
     type Owned = bool;
 

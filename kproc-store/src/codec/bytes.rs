@@ -23,6 +23,7 @@ macro_rules! any_length {
             type Item<'a> = &'a [u8];
         }
 
+        #[diagnostic::do_not_recommend]
         impl Codec for $type {
             fn name() -> Cow<'static, str> {
                 Cow::Borrowed("bytes")
@@ -43,6 +44,7 @@ macro_rules! any_length {
             }
         }
 
+        #[diagnostic::do_not_recommend]
         impl KeyCodec for $type {
             fn key_name() -> Cow<'static, str> {
                 Self::name()
@@ -104,6 +106,7 @@ macro_rules! any_length {
             }
         }
 
+        #[diagnostic::do_not_recommend]
         impl Own for $type {
             type Owned = $type;
 
@@ -158,6 +161,7 @@ impl<const N: usize> Data for [u8; N] {
     type Item<'a> = &'a [u8; N];
 }
 
+#[diagnostic::do_not_recommend]
 impl<const N: usize> Codec for [u8; N] {
     fn name() -> Cow<'static, str> {
         Cow::Owned(format!("bytes[{N}]"))
@@ -186,6 +190,7 @@ impl<const N: usize> Codec for [u8; N] {
     }
 }
 
+#[diagnostic::do_not_recommend]
 impl<const N: usize> KeyCodec for [u8; N] {
     fn key_name() -> Cow<'static, str> {
         Self::name()
@@ -263,6 +268,7 @@ impl<'a, const N: usize> FromItem<'a, [u8; N]> for [u8; N] {
     }
 }
 
+#[diagnostic::do_not_recommend]
 impl<const N: usize> Own for [u8; N] {
     type Owned = [u8; N];
 

@@ -11,6 +11,7 @@ macro_rules! floats {
             type Item<'a> = $float;
         }
 
+        #[diagnostic::do_not_recommend]
         impl Codec for $float {
             fn name() -> Cow<'static, str> {
                 Cow::Borrowed(stringify!($float))
@@ -42,6 +43,7 @@ macro_rules! floats {
             }
         }
 
+        #[diagnostic::do_not_recommend]
         impl KeyCodec for $float {
             fn key_name() -> Cow<'static, str> {
                 Self::name()
@@ -89,6 +91,7 @@ macro_rules! floats {
             }
         }
 
+        #[diagnostic::do_not_recommend]
         impl Own for $float {
             type Owned = $float;
 

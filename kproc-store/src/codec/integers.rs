@@ -11,6 +11,7 @@ macro_rules! integers {
             type Item<'a> = $int;
         }
 
+        #[diagnostic::do_not_recommend]
         impl Codec for $int {
             fn name() -> Cow<'static, str> {
                 Cow::Borrowed(stringify!($int))
@@ -42,6 +43,7 @@ macro_rules! integers {
             }
         }
 
+        #[diagnostic::do_not_recommend]
         impl KeyCodec for $int {
             fn key_name() -> Cow<'static, str> {
                 Self::name()
@@ -83,6 +85,7 @@ macro_rules! integers {
             }
         }
 
+        #[diagnostic::do_not_recommend]
         impl Own for $int {
             type Owned = $int;
 

@@ -6,9 +6,9 @@
 
 use std::{borrow::Cow, marker::PhantomData};
 
-use serde::{Deserialize, Serialize, de::DeserializeOwned};
+use serde::{Deserialize, Serialize};
 
-use super::{Codec, Data, DecodeError, Encode, EncodeError, FromItem, Own, Text};
+use super::{Codec, Data, DecodeError, Encode, EncodeError, FromItem, Own, Serde, Text};
 
 /// The codec of a foreign type as JSON. Handlers take the `T`, and `send` and `put` take it, too.
 ///
@@ -29,18 +29,18 @@ impl<T> std::fmt::Debug for Json<T> {
     }
 }
 
-impl<T: Serialize + DeserializeOwned> Data for Json<T> {
+impl<T: for<'de> Serde<'de>> Data for Json<T> {
     type Item<'a> = T;
 }
 
-impl<T: Serialize + DeserializeOwned> Codec for Json<T> {
+impl<T: for<'de> Serde<'de>> Codec for Json<T> {
     fn name() -> Cow<'static, str> {
         Cow::Borrowed(NAME)
     }
 
     #[inline]
     fn decode(bytes: &[u8]) -> Result<T, DecodeError> {
-        decode(bytes)
+        T::from_json(bytes)
     }
 
     fn to_text(bytes: &[u8]) -> Result<Text, DecodeError> {
@@ -53,21 +53,22 @@ impl<T: Serialize + DeserializeOwned> Codec for Json<T> {
 }
 
 #[diagnostic::do_not_recommend]
-impl<T: Serialize + DeserializeOwned> Encode<Json<T>> for T {
+impl<T: for<'de> Serde<'de>> Encode<Json<T>> for T {
     #[inline]
     fn encode(&self, out: &mut Vec<u8>) -> Result<(), EncodeError> {
-        encode(self, out)
+        self.to_json(out)
     }
 }
 
-impl<T: Serialize + DeserializeOwned> FromItem<'_, Json<T>> for T {
+impl<T: for<'de> Serde<'de>> FromItem<'_, Json<T>> for T {
     #[inline]
     fn from_item(item: T) -> Self {
         item
     }
 }
 
-impl<T: Serialize + DeserializeOwned + 'static> Own for Json<T> {
+#[diagnostic::do_not_recommend]
+impl<T: for<'de> Serde<'de> + 'static> Own for Json<T> {
     type Owned = T;
 
     #[inline]

@@ -61,12 +61,15 @@ pub mod json;
 mod option;
 pub mod postcard;
 mod prefix;
+mod serde;
 mod text;
 mod timestamp;
 mod tuples;
 mod uuid;
 mod void;
 
+#[doc(hidden)]
+pub use self::serde::Serde;
 pub use error::{DecodeError, EncodeError};
 pub use json::Json;
 pub use postcard::Postcard;
@@ -81,9 +84,9 @@ pub type Text = serde_json::Value;
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is not a record type",
     label = "no codec for `{Self}`",
-    note = "add `#[derive(Codec)] #[codec(json)]` (or `postcard`) to your own type, or wrap a foreign one: `Json<{Self}>`",
-    note = "a topic or store holds types that own: `String` and not `&str`, `Vec<u8>` and not `[u8]`; and numbers of a known size: `u64` and not `usize`",
-    note = "null needs no type: every key and value may be null, and a handler takes `Option<…>` to see it"
+    note = "add `#[derive(Serialize, Deserialize, Codec)] #[codec(json)]` (or `postcard`) to a type of your own, and write a foreign one as `Json<{Self}>`",
+    note = "known without that are `String` (not `&str`), integers (not `usize`), floats, `bool`, `Vec<u8>`, `[u8; N]`, `Bytes`, `Uuid`, `Timestamp`, `()` and tuples",
+    note = "instead of `Option<T>` write `T`, for every key and value may be null: a handler takes `Option<T>` to see it, and `get` of a table gives one"
 )]
 pub trait Data: Sized {
     /// What is read from the bytes: `&str` for `String`, `i64` for `i64`, `Order<'a>` for `Order<'_>`.
@@ -147,9 +150,9 @@ pub trait Data: Sized {
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is not a record type",
     label = "no codec for `{Self}`",
-    note = "add `#[derive(Codec)] #[codec(json)]` (or `postcard`) to your own type, or wrap a foreign one: `Json<{Self}>`",
-    note = "a topic or store holds types that own: `String` and not `&str`, `Vec<u8>` and not `[u8]`; and numbers of a known size: `u64` and not `usize`",
-    note = "null needs no type: every key and value may be null, and a handler takes `Option<…>` to see it"
+    note = "add `#[derive(Serialize, Deserialize, Codec)] #[codec(json)]` (or `postcard`) to a type of your own, and write a foreign one as `Json<{Self}>`",
+    note = "known without that are `String` (not `&str`), integers (not `usize`), floats, `bool`, `Vec<u8>`, `[u8; N]`, `Bytes`, `Uuid`, `Timestamp`, `()` and tuples",
+    note = "instead of `Option<T>` write `T`, for every key and value may be null: a handler takes `Option<T>` to see it, and `get` of a table gives one"
 )]
 pub trait Codec: Data {
     /// The name of the format, as errors and the state directory know it: `string`, `i64`, `json`.
@@ -167,8 +170,8 @@ pub trait Codec: Data {
 
 /// A value that can be written as a `C`.
 #[diagnostic::on_unimplemented(
-    message = "expected a value of the codec `{C}`, found `{Self}`",
-    label = "`{Self}` cannot be written as `{C}`"
+    message = "this takes values of type `{C}`, and `{Self}` is none",
+    label = "pass a reference to a `{C}` (`&str` for `String`)"
 )]
 pub trait Encode<C: Codec> {
     /// Appends the bytes to `out`. On an error `out` may hold a part, which the caller drops.
@@ -179,7 +182,8 @@ pub trait Encode<C: Codec> {
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot be the key of a store",
     label = "not a type whose bytes sort as its values do",
-    note = "keys are integers (but not `usize`), floats, `bool`, `String` (not `&str`), byte arrays, `Uuid`, timestamps and tuples of these; JSON and postcard are for values"
+    note = "keys are `String` (not `&str`), integers (not `usize`), floats, `bool`, `Vec<u8>`, `[u8; N]`, `Bytes`, `Uuid`, `Timestamp`, and tuples and `Option`s of these",
+    note = "a type of your own is no key, nor are `Json` and `Postcard`, for their bytes have no order: take the field that tells its values apart, or a tuple of several"
 )]
 pub trait KeyCodec: Data {
     /// The name of the key format, as the state directory knows it.
@@ -217,10 +221,22 @@ pub trait KeyCodec: Data {
     fn put_text(text: &Text, out: &mut Vec<u8>, last: bool) -> Result<(), EncodeError>;
 }
 
+/// What the methods of a store take for a key of type `C`: every [`EncodeKey`] of it.
+//
+// A trait of its own, for the compiler would show how some other key is written.
+#[diagnostic::on_unimplemented(
+    message = "this store has keys of type `{C}`, and `{Self}` is none",
+    label = "pass a reference to a `{C}` (`&str` for `String`)"
+)]
+pub trait StoreKey<C: KeyCodec>: EncodeKey<C> {}
+
+#[diagnostic::do_not_recommend]
+impl<C: KeyCodec, T: EncodeKey<C> + ?Sized> StoreKey<C> for T {}
+
 /// A value that can be written as a store key of type `C`.
 #[diagnostic::on_unimplemented(
-    message = "expected a key of type `{C}`, found `{Self}`",
-    label = "`{Self}` is not a key of this store"
+    message = "a key of type `{C}` cannot be written from `{Self}`",
+    label = "not a `{C}`"
 )]
 pub trait EncodeKey<C: KeyCodec> {
     /// Appends the order-preserving bytes to `out`. `last`: nothing follows, so no terminator is needed.
@@ -238,8 +254,8 @@ impl<C: KeyCodec, T: EncodeKey<C> + ?Sized> EncodeKey<C> for &T {
 /// A type that a handler may ask for where the topic (or store) holds a `C`.
 #[diagnostic::on_unimplemented(
     message = "this handler takes `{Self}`, which a topic or store of `{C}` does not give",
-    label = "not what a `{C}` arrives as",
-    note = "take what the type lends (`&str` or `String` for `String`, `i64` for `i64`, `Order<'_>` for `Order`, the `T` of a `Json<T>`), or `Option` of it where null is welcome"
+    label = "a topic or store of `{C}` does not give this",
+    note = "a topic of `String` gives `&str` (or `String`), of `i64` it gives `i64`, of `Order` it gives `Order` (or `Order<'_>`), of `Json<T>` it gives `T`; and `Option` of any, which is `None` for null"
 )]
 pub trait FromItem<'a, C: Data>: Sized {
     /// Converts the item.

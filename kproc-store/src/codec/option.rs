@@ -11,6 +11,7 @@ impl<C: Data> Data for Option<C> {
     type Item<'a> = Option<C::Item<'a>>;
 }
 
+#[diagnostic::do_not_recommend]
 impl<C: KeyCodec> KeyCodec for Option<C> {
     fn key_name() -> Cow<'static, str> {
         Cow::Owned(format!("option({})", C::key_name()))
@@ -74,6 +75,7 @@ impl<'a, C: Data, T: FromItem<'a, C>> FromItem<'a, Option<C>> for Option<T> {
     }
 }
 
+#[diagnostic::do_not_recommend]
 impl<C: Own> Own for Option<C> {
     type Owned = Option<C::Owned>;
 

@@ -7,9 +7,9 @@
 use std::{borrow::Cow, marker::PhantomData};
 
 use postcard::ser_flavors::Flavor;
-use serde::{Deserialize, Serialize, de::DeserializeOwned};
+use serde::{Deserialize, Serialize};
 
-use super::{Codec, Data, DecodeError, Encode, EncodeError, FromItem, Own, Text};
+use super::{Codec, Data, DecodeError, Encode, EncodeError, FromItem, Own, Serde, Text};
 
 /// The codec of a foreign type as postcard. Handlers take the `T`, and `send` and `put` take it, too.
 ///
@@ -30,45 +30,46 @@ impl<T> std::fmt::Debug for Postcard<T> {
     }
 }
 
-impl<T: Serialize + DeserializeOwned> Data for Postcard<T> {
+impl<T: for<'de> Serde<'de>> Data for Postcard<T> {
     type Item<'a> = T;
 }
 
-impl<T: Serialize + DeserializeOwned> Codec for Postcard<T> {
+impl<T: for<'de> Serde<'de>> Codec for Postcard<T> {
     fn name() -> Cow<'static, str> {
         Cow::Borrowed(NAME)
     }
 
     #[inline]
     fn decode(bytes: &[u8]) -> Result<T, DecodeError> {
-        decode(bytes)
+        T::from_postcard(bytes)
     }
 
     fn to_text(bytes: &[u8]) -> Result<Text, DecodeError> {
-        to_text(&decode::<T>(bytes)?)
+        T::from_postcard(bytes)?.to_text()
     }
 
     fn from_text(text: &Text, out: &mut Vec<u8>) -> Result<(), EncodeError> {
-        encode(&from_text::<T>(text)?, out)
+        T::from_text(text)?.to_postcard(out)
     }
 }
 
 #[diagnostic::do_not_recommend]
-impl<T: Serialize + DeserializeOwned> Encode<Postcard<T>> for T {
+impl<T: for<'de> Serde<'de>> Encode<Postcard<T>> for T {
     #[inline]
     fn encode(&self, out: &mut Vec<u8>) -> Result<(), EncodeError> {
-        encode(self, out)
+        self.to_postcard(out)
     }
 }
 
-impl<T: Serialize + DeserializeOwned> FromItem<'_, Postcard<T>> for T {
+impl<T: for<'de> Serde<'de>> FromItem<'_, Postcard<T>> for T {
     #[inline]
     fn from_item(item: T) -> Self {
         item
     }
 }
 
-impl<T: Serialize + DeserializeOwned + 'static> Own for Postcard<T> {
+#[diagnostic::do_not_recommend]
+impl<T: for<'de> Serde<'de> + 'static> Own for Postcard<T> {
     type Owned = T;
 
     #[inline]
@@ -91,14 +92,6 @@ pub fn decode<'a, T: Deserialize<'a>>(bytes: &'a [u8]) -> Result<T, DecodeError>
             format_args!("{error} (of {} bytes)", bytes.len()),
         )),
     }
-}
-
-/// The value, if serde can write it. (Derived codecs ask here, so that the compiler tells of a type that it cannot write
-/// once, and not for each function.)
-#[doc(hidden)]
-#[inline]
-pub fn serializable<T: Serialize>(value: &T) -> &impl Serialize {
-    value
 }
 
 /// Appends a value.

@@ -14,6 +14,7 @@ impl Data for String {
     type Item<'a> = &'a str;
 }
 
+#[diagnostic::do_not_recommend]
 impl Codec for String {
     fn name() -> Cow<'static, str> {
         Cow::Borrowed("string")
@@ -33,6 +34,7 @@ impl Codec for String {
     }
 }
 
+#[diagnostic::do_not_recommend]
 impl KeyCodec for String {
     fn key_name() -> Cow<'static, str> {
         Self::name()
@@ -159,6 +161,7 @@ impl<'a> FromItem<'a, String> for Cow<'a, str> {
     }
 }
 
+#[diagnostic::do_not_recommend]
 impl Own for String {
     type Owned = String;
 

@@ -15,6 +15,7 @@ impl Data for Timestamp {
     type Item<'a> = Timestamp;
 }
 
+#[diagnostic::do_not_recommend]
 impl Codec for Timestamp {
     fn name() -> Cow<'static, str> {
         Cow::Borrowed("timestamp")
@@ -46,6 +47,7 @@ impl Encode<Timestamp> for Timestamp {
     }
 }
 
+#[diagnostic::do_not_recommend]
 impl KeyCodec for Timestamp {
     fn key_name() -> Cow<'static, str> {
         Self::name()
@@ -83,6 +85,7 @@ impl FromItem<'_, Timestamp> for Timestamp {
     }
 }
 
+#[diagnostic::do_not_recommend]
 impl Own for Timestamp {
     type Owned = Timestamp;
 

@@ -14,6 +14,7 @@ macro_rules! tuple {
             type Item<'a> = ($($C::Item<'a>,)* $L::Item<'a>,);
         }
 
+        #[diagnostic::do_not_recommend]
         impl<$($C: KeyCodec,)* $L: KeyCodec> Codec for ($($C,)* $L,) {
             fn name() -> Cow<'static, str> {
                 Self::key_name()
@@ -43,6 +44,7 @@ macro_rules! tuple {
             }
         }
 
+        #[diagnostic::do_not_recommend]
         impl<$($C: KeyCodec,)* $L: KeyCodec> KeyCodec for ($($C,)* $L,) {
             fn key_name() -> Cow<'static, str> {
                 let parts = [$($C::key_name(),)* $L::key_name()];
@@ -100,6 +102,7 @@ macro_rules! tuple {
             }
         }
 
+        #[diagnostic::do_not_recommend]
         impl<$($C: Own,)* $L: Own> Own for ($($C,)* $L,) {
             type Owned = ($($C::Owned,)* $L::Owned,);
 

@@ -16,6 +16,7 @@ impl Data for Uuid {
     type Item<'a> = Uuid;
 }
 
+#[diagnostic::do_not_recommend]
 impl Codec for Uuid {
     fn name() -> Cow<'static, str> {
         Cow::Borrowed("uuid")
@@ -48,6 +49,7 @@ impl Encode<Uuid> for Uuid {
     }
 }
 
+#[diagnostic::do_not_recommend]
 impl KeyCodec for Uuid {
     fn key_name() -> Cow<'static, str> {
         Self::name()
@@ -89,6 +91,7 @@ impl FromItem<'_, Uuid> for Uuid {
     }
 }
 
+#[diagnostic::do_not_recommend]
 impl Own for Uuid {
     type Owned = Uuid;
 

@@ -10,6 +10,7 @@ impl Data for () {
     type Item<'a> = ();
 }
 
+#[diagnostic::do_not_recommend]
 impl Codec for () {
     fn name() -> Cow<'static, str> {
         Cow::Borrowed("void")
@@ -32,6 +33,7 @@ impl FromItem<'_, ()> for () {
     fn from_item((): ()) -> Self {}
 }
 
+#[diagnostic::do_not_recommend]
 impl Own for () {
     type Owned = ();
 

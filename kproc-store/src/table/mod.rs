@@ -16,7 +16,7 @@ pub use iter::Iter;
 use crate::{
     Buffer, Store, StoreError, StoreSpec, StoreText,
     buffer::Bounds,
-    codec::{Codec, Encode, EncodeKey, EncodePrefix, KeyCodec, Own},
+    codec::{Codec, Encode, EncodePrefix, KeyCodec, Own, StoreKey},
 };
 
 /// A keyed store: values of `V` under keys of `K`, in key order.
@@ -73,7 +73,7 @@ impl<K: KeyCodec, V: Codec> Table<K, V> {
     /// # Ok::<(), kproc_store::StoreError>(())
     /// ```
     #[inline]
-    pub fn get(&self, key: &(impl EncodeKey<K> + ?Sized)) -> Result<Option<V::Item<'_>>, StoreError> {
+    pub fn get(&self, key: &(impl StoreKey<K> + ?Sized)) -> Result<Option<V::Item<'_>>, StoreError> {
         let buffer = self.open()?;
         match with_key(buffer, key, |key| buffer.get(key))? {
             Some(bytes) => match V::decode(bytes) {
@@ -86,7 +86,7 @@ impl<K: KeyCodec, V: Codec> Table<K, V> {
 
     /// Whether there is a value under `key`.
     #[inline]
-    pub fn contains(&self, key: &(impl EncodeKey<K> + ?Sized)) -> Result<bool, StoreError> {
+    pub fn contains(&self, key: &(impl StoreKey<K> + ?Sized)) -> Result<bool, StoreError> {
         let buffer = self.open()?;
         with_key(buffer, key, |key| Ok(buffer.get(key)?.is_some()))
     }
@@ -104,7 +104,7 @@ impl<K: KeyCodec, V: Codec> Table<K, V> {
     #[inline]
     pub fn put(
         &mut self,
-        key: &(impl EncodeKey<K> + ?Sized),
+        key: &(impl StoreKey<K> + ?Sized),
         value: &(impl Encode<V> + ?Sized),
     ) -> Result<(), StoreError> {
         let buffer = self.open_mut()?;
@@ -128,7 +128,7 @@ impl<K: KeyCodec, V: Codec> Table<K, V> {
     /// # Ok::<(), kproc_store::StoreError>(())
     /// ```
     #[inline]
-    pub fn delete(&mut self, key: &(impl EncodeKey<K> + ?Sized)) -> Result<(), StoreError> {
+    pub fn delete(&mut self, key: &(impl StoreKey<K> + ?Sized)) -> Result<(), StoreError> {
         with_key_mut(self.open_mut()?, key, Buffer::delete)
     }
 
@@ -146,7 +146,7 @@ impl<K: KeyCodec, V: Codec> Table<K, V> {
     /// # Ok::<(), kproc_store::StoreError>(())
     /// ```
     #[inline]
-    pub fn entry(&mut self, key: &(impl EncodeKey<K> + ?Sized)) -> Result<Entry<'_, V>, StoreError>
+    pub fn entry(&mut self, key: &(impl StoreKey<K> + ?Sized)) -> Result<Entry<'_, V>, StoreError>
     where
         V: Own<Owned: Encode<V>>,
     {
@@ -171,7 +171,7 @@ impl<K: KeyCodec, V: Codec> Table<K, V> {
     #[inline]
     pub fn update(
         &mut self,
-        key: &(impl EncodeKey<K> + ?Sized),
+        key: &(impl StoreKey<K> + ?Sized),
         change: impl FnOnce(Option<V::Owned>) -> Option<V::Owned>,
     ) -> Result<(), StoreError>
     where
@@ -209,7 +209,7 @@ impl<K: KeyCodec, V: Codec> Table<K, V> {
     /// assert_eq!(years, [2013, 2024]);
     /// # Ok::<(), kproc_store::StoreError>(())
     /// ```
-    pub fn range<Q: EncodeKey<K>>(&self, keys: impl RangeBounds<Q>) -> Iter<'_, K, V> {
+    pub fn range<Q: StoreKey<K>>(&self, keys: impl RangeBounds<Q>) -> Iter<'_, K, V> {
         let (mut first, mut last) = (Vec::new(), Vec::new());
         let bounds = self.open().and_then(|buffer| {
             let start = encode_bound(buffer, keys.start_bound(), &mut first)?;
@@ -319,7 +319,7 @@ fn after_prefix(prefix: &[u8]) -> Option<Vec<u8>> {
 #[inline]
 fn with_key<K: KeyCodec, R>(
     buffer: &Buffer,
-    key: &(impl EncodeKey<K> + ?Sized),
+    key: &(impl StoreKey<K> + ?Sized),
     f: impl FnOnce(&[u8]) -> Result<R, StoreError>,
 ) -> Result<R, StoreError> {
     let bytes = encode_key(buffer, key)?;
@@ -332,7 +332,7 @@ fn with_key<K: KeyCodec, R>(
 #[inline]
 fn with_key_mut<K: KeyCodec, R>(
     buffer: &mut Buffer,
-    key: &(impl EncodeKey<K> + ?Sized),
+    key: &(impl StoreKey<K> + ?Sized),
     f: impl FnOnce(&mut Buffer, &[u8]) -> Result<R, StoreError>,
 ) -> Result<R, StoreError> {
     let bytes = encode_key(buffer, key)?;
@@ -344,7 +344,7 @@ fn with_key_mut<K: KeyCodec, R>(
 #[inline]
 fn encode_key<K: KeyCodec>(
     buffer: &Buffer,
-    key: &(impl EncodeKey<K> + ?Sized),
+    key: &(impl StoreKey<K> + ?Sized),
 ) -> Result<Vec<u8>, StoreError> {
     let mut bytes = buffer.take_key_scratch();
     match key.put(&mut bytes, true) {
@@ -355,7 +355,7 @@ fn encode_key<K: KeyCodec>(
 
 fn encode_bound<'a, K: KeyCodec>(
     buffer: &Buffer,
-    bound: Bound<&impl EncodeKey<K>>,
+    bound: Bound<&impl StoreKey<K>>,
     bytes: &'a mut Vec<u8>,
 ) -> Result<Bound<&'a [u8]>, StoreError> {
     match bound {

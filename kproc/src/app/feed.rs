@@ -6,7 +6,7 @@ use tokio::sync::mpsc;
 
 use super::App;
 use crate::{
-    Error, Payload, Result, SendError, Timestamp, Topic,
+    Error, KeyPayload, Payload, Result, SendError, Timestamp, Topic,
     cluster::{self, Cluster, ClusterErrorKind, NewTopic, ProducerOptions},
     codec::Codec,
     error::panic_message,
@@ -67,7 +67,7 @@ impl Feed {
     pub fn send<K: Codec, V: Codec>(
         &mut self,
         topic: &Topic<K, V>,
-        key: impl Payload<K>,
+        key: impl KeyPayload<K>,
         value: impl Payload<V>,
     ) -> Result<()> {
         self.write(topic, &key, &value, None)
@@ -78,7 +78,7 @@ impl Feed {
         &mut self,
         timestamp: Timestamp,
         topic: &Topic<K, V>,
-        key: impl Payload<K>,
+        key: impl KeyPayload<K>,
         value: impl Payload<V>,
     ) -> Result<()> {
         self.write(topic, &key, &value, Some(timestamp))
@@ -87,7 +87,7 @@ impl Feed {
     fn write<K: Codec, V: Codec>(
         &mut self,
         topic: &Topic<K, V>,
-        key: &impl Payload<K>,
+        key: &impl KeyPayload<K>,
         value: &impl Payload<V>,
         timestamp: Option<Timestamp>,
     ) -> Result<()> {

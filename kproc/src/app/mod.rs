@@ -215,6 +215,11 @@ macro_rules! main {
                 .main()
         }
     };
+    ($text:literal $($rest:tt)*) => {
+        fn main() {
+            $crate::__private::ProcessorType::main($text);
+        }
+    };
     () => {
         $crate::__private::core::compile_error!("an application has one processor at least: `kproc::main!(Totals);`");
         fn main() {}

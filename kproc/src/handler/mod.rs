@@ -5,9 +5,12 @@
 //! |---|---|---|
 //! | [`Argument`] | is a key or value | what the topic's type lends ([`FromItem`]), and `Option` of it |
 //! | [`First`] | is the first of two of `#[on_message]` | `&mut Context<'_>`, and what is an [`Argument`] for the key |
-//! | [`ContextArgument`] | can be nothing else | `&mut Context<'_>` |
-//! | [`TimerArgument`] | comes from a timer | [`Timestamp`], and [`TimerId`] in `#[on_schedule]` |
-//! | [`FirstOfTimer`] | is the first of a timer's handler | `&mut Context<'_>`, and what is a [`TimerArgument`] |
+//! | [`ContextArgument`] | is the first of three | `&mut Context<'_>` |
+//! | [`FrameArgument`] | is the only one of `#[on_start]`, `#[on_stop]` | `&mut Context<'_>` |
+//! | [`EveryArgument`] | comes from a timer of `#[every]` | [`Timestamp`] |
+//! | [`FirstOfEvery`] | is the first of `#[every]` | `&mut Context<'_>`, and what is an [`EveryArgument`] |
+//! | [`ScheduledArgument`] | comes from a timer of `ctx.schedule` | [`TimerId`], [`Timestamp`] |
+//! | [`FirstOfScheduled`] | is the first of `#[on_schedule]` | `&mut Context<'_>`, and what is a [`ScheduledArgument`] |
 //! | [`TypedTopic`] | (the topic in `#[on_message(…)]`) | [`Topic<K, V>`](Topic) |
 //!
 //! They are not made to be implemented or called by hand; a type of your own becomes an argument by
@@ -24,14 +27,15 @@
 //
 // What may be here: what generated code needs to call a handler.
 
+mod timers;
+
 use std::marker::PhantomData;
 
-use kproc_store::{
-    Timestamp,
-    codec::{Codec, DecodeError, FromItem},
-};
+use kproc_store::codec::{Codec, DecodeError, FromItem};
 
-use crate::{Context, Error, ErrorKind, Record, Result, Topic, timer::TimerId};
+use crate::{Context, Error, ErrorKind, Record, Result, Topic};
+
+pub use timers::{EveryArgument, FirstOfEvery, FirstOfScheduled, FrameArgument, ScheduledArgument};
 
 /// A key or value that a handler cannot be given. Where it happened is known to the engine.
 #[derive(Debug, thiserror::Error)]
@@ -93,8 +97,9 @@ pub struct IsOther<M>(PhantomData<M>);
 /// An argument that comes from a key or a value of a `C`.
 #[diagnostic::on_unimplemented(
     message = "this handler takes `{Self}`, which a topic of `{C}` does not give",
-    label = "not what a `{C}` arrives as",
-    note = "take what the type lends (`&str` or `String` for `String`, `i64` for `i64`, `Order<'_>` for `Order`, the `T` of a `Json<T>`), or `Option` of it where null is welcome"
+    label = "a topic of `{C}` does not give this",
+    note = "a topic of `String` gives `&str` (or `String`), of `i64` it gives `i64`, of `Order` it gives `Order` (or `Order<'_>`), of `Json<T>` it gives `T`; and `Option` of any, which is `None` for null",
+    note = "a method takes `(value)`, `(key, value)`, `(ctx, value)` or `(ctx, key, value)`; what else there is of a record is in the context"
 )]
 pub trait Argument<'r, M, C: Codec>: Sized {
     /// From the record's key.
@@ -121,8 +126,9 @@ impl<'r, C: Codec, T: Part<'r, M, C>, M> Argument<'r, M, C> for T {
 // it would advise `&&i64` for `&i64`.
 #[diagnostic::on_unimplemented(
     message = "this handler takes `{Self}`, which a topic of `{C}` does not give",
-    label = "not what a `{C}` arrives as",
-    note = "take what the type lends (`&str` or `String` for `String`, `i64` for `i64`, `Order<'_>` for `Order`, the `T` of a `Json<T>`), or `Option` of it where null is welcome"
+    label = "a topic of `{C}` does not give this",
+    note = "a topic of `String` gives `&str` (or `String`), of `i64` it gives `i64`, of `Order` it gives `Order` (or `Order<'_>`), of `Json<T>` it gives `T`; and `Option` of any, which is `None` for null",
+    note = "a method takes `(value)`, `(key, value)`, `(ctx, value)` or `(ctx, key, value)`; what else there is of a record is in the context"
 )]
 pub trait Part<'r, M, C: Codec>: Sized {
     /// Reads the bytes; `None` is null.
@@ -172,7 +178,7 @@ fn null(part: &'static str, wanted: &'static str) -> Error {
     message = "this handler takes `{Self}` first, which is neither `&mut Context<'_>` nor the topic's key, `{C}`",
     label = "the topic's key is `{C}`",
     note = "two arguments are `(ctx: &mut Context<'_>, value)` or `(key, value)`",
-    note = "for the key take what the type lends (`&str` or `String` for `String`, `i64` for `i64`, `Order<'_>` for `Order`, the `T` of a `Json<T>`), or `Option` of it where null is welcome"
+    note = "a topic of `String` gives `&str` (or `String`), of `i64` it gives `i64`, of `Order` it gives `Order` (or `Order<'_>`), of `Json<T>` it gives `T`; and `Option` of any, which is `None` for null"
 )]
 pub trait First<'c, 'x, 'r, M, C: Codec>: Sized {
     /// Takes the context or reads the key.
@@ -194,11 +200,12 @@ impl<'c, 'x, 'r, C: Codec, T: Argument<'r, M, C>, M> First<'c, 'x, 'r, IsOther<M
     }
 }
 
-/// An argument that can be nothing but the context.
+/// The first of three arguments.
 #[diagnostic::on_unimplemented(
-    message = "expected `&mut Context<'_>`, found `{Self}`",
-    label = "this argument is the context",
-    note = "handlers take the context first: `(&mut self, ctx: &mut Context<'_>, …)`"
+    message = "the first of three arguments is `&mut Context<'_>`, not `{Self}`",
+    label = "write `ctx: &mut Context<'_>` here",
+    note = "an `#[on_message]` method takes `(value)`, `(key, value)`, `(ctx, value)` or `(ctx, key, value)`; the record's time and place are in the context: `ctx.timestamp()`, `ctx.partition()`, `ctx.offset()`",
+    note = "an `#[on_schedule]` method takes `(ctx, timer, now)`, or fewer of them"
 )]
 pub trait ContextArgument<'c, 'x>: Sized {
     /// Takes the context.
@@ -210,69 +217,6 @@ impl<'c, 'x> ContextArgument<'c, 'x> for &'c mut Context<'x> {
     #[inline]
     fn context(ctx: &'c mut Context<'x>) -> Self {
         ctx
-    }
-}
-
-/// The firing of an `#[every]` timer: nothing but its time.
-#[derive(Debug, Clone, Copy)]
-pub struct Periodic;
-/// The firing of a timer that `ctx.schedule` made.
-#[derive(Debug, Clone, Copy)]
-pub struct Scheduled(pub TimerId);
-
-/// An argument that comes from the firing `F` of a timer.
-#[diagnostic::on_unimplemented(
-    message = "a timer does not hand `{Self}` to its handler",
-    label = "not an argument of a timer",
-    note = "an `#[every]` method takes `ctx: &mut Context<'_>` and `now: Timestamp`, both optional, in this order",
-    note = "an `#[on_schedule]` method takes `ctx: &mut Context<'_>`, `timer: TimerId` and `now: Timestamp`, all optional, in this order"
-)]
-pub trait TimerArgument<F>: Sized {
-    /// Takes it out of the firing.
-    fn argument(firing: F, now: Timestamp) -> Self;
-}
-
-#[diagnostic::do_not_recommend]
-impl<F> TimerArgument<F> for Timestamp {
-    #[inline]
-    fn argument(_: F, now: Timestamp) -> Self {
-        now
-    }
-}
-
-#[diagnostic::do_not_recommend]
-impl TimerArgument<Scheduled> for TimerId {
-    #[inline]
-    fn argument(Scheduled(id): Scheduled, _: Timestamp) -> Self {
-        id
-    }
-}
-
-/// The first argument of a timer's handler: the context, or what comes from the firing.
-#[diagnostic::on_unimplemented(
-    message = "a timer does not hand `{Self}` to its handler",
-    label = "not an argument of a timer",
-    note = "an `#[every]` method takes `ctx: &mut Context<'_>` and `now: Timestamp`, both optional, in this order",
-    note = "an `#[on_schedule]` method takes `ctx: &mut Context<'_>`, `timer: TimerId` and `now: Timestamp`, all optional, in this order"
-)]
-pub trait FirstOfTimer<'c, 'x, M, F>: Sized {
-    /// Takes the context, or what comes from the firing.
-    fn first(ctx: &'c mut Context<'x>, firing: F, now: Timestamp) -> Self;
-}
-
-#[diagnostic::do_not_recommend]
-impl<'c, 'x, F> FirstOfTimer<'c, 'x, IsContext, F> for &'c mut Context<'x> {
-    #[inline]
-    fn first(ctx: &'c mut Context<'x>, _: F, _: Timestamp) -> Self {
-        ctx
-    }
-}
-
-#[diagnostic::do_not_recommend]
-impl<'c, 'x, F, T: TimerArgument<F>> FirstOfTimer<'c, 'x, IsOther<()>, F> for T {
-    #[inline]
-    fn first(_: &'c mut Context<'x>, firing: F, now: Timestamp) -> Self {
-        T::argument(firing, now)
     }
 }
 

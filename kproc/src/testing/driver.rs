@@ -16,7 +16,7 @@ use crate::{
     cluster::embedded::EmbeddedCluster,
     engine::FiredLog,
     outbox::RawRecord,
-    payload::Payload,
+    payload::{KeyPayload, Payload},
     record::{Partition, Timestamp},
     runtime::{Lent, Status},
     topology::Topology,
@@ -68,7 +68,7 @@ impl TestDriver {
     pub fn send<K: Codec, V: Codec>(
         &mut self,
         topic: &Topic<K, V>,
-        key: impl Payload<K>,
+        key: impl KeyPayload<K>,
         value: impl Payload<V>,
     ) -> Result<(), DriverError> {
         self.message(topic, key, value).send()
@@ -78,7 +78,7 @@ impl TestDriver {
     pub fn message<K: Codec, V: Codec>(
         &mut self,
         topic: &Topic<K, V>,
-        key: impl Payload<K>,
+        key: impl KeyPayload<K>,
         value: impl Payload<V>,
     ) -> TestMessage<'_> {
         TestMessage::typed(self, topic, key, value)

@@ -8,7 +8,7 @@ use super::{DriverError, TestDriver};
 use crate::{
     Topic,
     outbox::RawRecord,
-    payload::Payload,
+    payload::{KeyPayload, Payload},
     record::{Partition, Timestamp},
 };
 
@@ -40,7 +40,7 @@ impl<'d> TestMessage<'d> {
     pub(super) fn typed<K: Codec, V: Codec>(
         driver: &'d mut TestDriver,
         topic: &Topic<K, V>,
-        key: impl Payload<K>,
+        key: impl KeyPayload<K>,
         value: impl Payload<V>,
     ) -> Self {
         let mut message = Self::raw(driver, topic.name(), None, None);

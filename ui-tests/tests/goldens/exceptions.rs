@@ -66,24 +66,9 @@ pub(crate) const EXCEPTIONS: &[(&str, Rule, &str)] = &[
         "the compiler refuses the form, and expands the macro as if it had parentheses",
     ),
     (
-        "types/store_delete_another_key",
-        Rule::Words,
-        "the compiler shows the impl that it found instead, which a macro of kproc has written",
-    ),
-    (
         "types/store_entry_of_a_borrowed_value",
         Rule::OnePerMistake,
         "the compiler checks the type of the result as well as the method",
-    ),
-    (
-        "types/store_get_another_key",
-        Rule::Words,
-        "the compiler shows the impl that it found instead, which a macro of kproc has written",
-    ),
-    (
-        "types/topic_of_a_list",
-        Rule::Words,
-        "the compiler shows the impl that it found instead, which a macro of kproc has written",
     ),
     (
         "types/topic_unknown",
