@@ -254,43 +254,59 @@ pub(crate) fn signature(helper: Helper, sig: &Signature, errors: &mut Errors) ->
 /// The one type that is known by its name: the compiler's advice for it would be `&mut &mut Context`, or none. One of
 /// another name that is the same type is still refused, by the compiler.
 fn context_first(helper: Helper, sig: &Signature, errors: &mut Errors) {
-    let contexts = arguments(sig)
-        .enumerate()
-        .filter(|(_, argument)| is_context(&argument.ty));
-    let mut first = None;
-    for (place, argument) in contexts {
-        if place == 0 {
-            first = Some(argument);
-            let lent = matches!(&*argument.ty, Type::Reference(reference) if reference.mutability.is_some());
-            if !lent {
-                errors.on(
-                    &argument.ty,
-                    "the context is lent, and changed by what is sent and scheduled: write `&mut Context<'_>`",
-                );
+    let mut has_context = false;
+    for (place, argument) in arguments(sig).enumerate() {
+        let Some(form) = context(&argument.ty) else {
+            continue;
+        };
+        // A record may well be of a type that is called so.
+        if form == Form::Owned && helper == Helper::OnMessage {
+            continue;
+        }
+        match (place, has_context) {
+            (0, _) => {
+                has_context = true;
+                if form != Form::Mutable {
+                    errors.on(
+                        &argument.ty,
+                        "the context is lent, and changed by what is sent and scheduled: write `&mut Context<'_>`",
+                    );
+                }
             }
-        } else if first.is_some() {
-            errors.on(
+            (_, true) => errors.on(
                 argument,
                 "there is one context, and it is the first argument: remove this one",
-            );
-        } else {
-            errors.on(
+            ),
+            (_, false) => errors.on(
                 argument,
                 format_args!(
                     "the context comes first: an `#[{}]` method takes `(&mut self, ctx: &mut Context<'_>, …)`",
                     helper.name()
                 ),
-            );
+            ),
         }
     }
 }
 
+/// How a context is written.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Form {
+    Owned,
+    Shared,
+    Mutable,
+}
+
 /// `&mut Context<'_>`, `&Context<'_>` or `Context<'_>`, by any path.
-fn is_context(ty: &Type) -> bool {
+fn context(ty: &Type) -> Option<Form> {
     match ty {
-        Type::Reference(reference) => is_context(&reference.elem),
-        Type::Group(group) => is_context(&group.elem),
-        _ => last_name(ty).is_some_and(|last| last.ident == "Context"),
+        Type::Group(group) => context(&group.elem),
+        Type::Reference(reference) => {
+            let shared = reference.mutability.is_none();
+            context(&reference.elem).map(|_| if shared { Form::Shared } else { Form::Mutable })
+        }
+        _ => last_name(ty)
+            .is_some_and(|last| last.ident == "Context")
+            .then_some(Form::Owned),
     }
 }
 

@@ -53,6 +53,40 @@ fn a07_all_errors_at_once() {
     assert_eq!(impl_errors.len(), 9, "{impl_errors:#?}");
 }
 
+/// The context is known by its name where it can be nothing else: a record's own type may be called so.
+#[test]
+fn a_record_may_be_called_context() {
+    let method = |signature: TokenStream| errors(expand(&TokenStream::new(), &quote!(impl A { #signature })));
+    for right in [
+        quote!(
+            #[on_message(X)]
+            fn a(&mut self, context: Context) {}
+        ),
+        quote!(
+            #[on_message(X)]
+            fn a(&mut self, key: &str, context: Context<'_>) {}
+        ),
+        quote!(
+            #[on_message(X)]
+            fn a(&mut self, ctx: &mut Context<'_>, context: Context<'_>) {}
+        ),
+    ] {
+        assert_eq!(method(right), [""; 0]);
+    }
+    for wrong in [
+        quote!(
+            #[on_message(X)]
+            fn a(&mut self, context: &Context<'_>, n: u8) {}
+        ),
+        quote!(
+            #[on_message(X)]
+            fn a(&mut self, n: u8, context: &kproc::Context<'_>) {}
+        ),
+    ] {
+        assert_eq!(method(wrong.clone()).len(), 1, "{wrong}");
+    }
+}
+
 /// A11: whatever is wrong, the user's item comes out, without our marks, and with an impl for those who use it.
 #[test]
 fn a11_the_item_always_comes_out() {
