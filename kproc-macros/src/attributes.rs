@@ -251,7 +251,6 @@ pub(crate) fn perhaps_meant(attrs: &[Attribute], place: Place) -> bool {
 /// A helper attribute that the compiler has reached: it stands outside of any processor.
 pub(crate) fn stray(helper: Helper, item: &TokenStream) -> TokenStream {
     let message = match helper.place() {
-        Place::Item | Place::Field => helper.misplaced(Place::Item),
         Place::Method if is_method(item) => {
             let mark = helper.name();
             // A processor without it would be the next error.
@@ -263,7 +262,7 @@ pub(crate) fn stray(helper: Helper, item: &TokenStream) -> TokenStream {
                 "`#[{mark}]` needs a processor around it: write `#[processor]` above this `impl` and above the struct{another}"
             )
         }
-        Place::Method => helper.misplaced(Place::Item),
+        _ => helper.misplaced(Place::Item),
     };
     // At the attribute, as the user's own code: the compiler would otherwise add that a macro has made the error.
     let users = item.clone().into_iter().next().map(|token| token.span());
