@@ -20,9 +20,51 @@ use kproc::{
 
 use crate::kit::{Site, block_on, stop};
 
-const LARGE: Topic<String, Vec<u8>> = Topic::new("large");
+/// What the slow application reads.
+const INPUT: Topic<String, Vec<u8>> = Topic::new("input");
+/// What that is called on a site.
+const TOPIC: &str = "input";
+/// Larger than what a cramped producer may hold.
 const RECORD: usize = 175_000;
-const PARTITIONS: u32 = 10;
+
+/// What is there to be read ahead, and how much memory there is for it.
+struct Load {
+    /// The site where it is.
+    site: &'static str,
+    partitions: u32,
+    /// How many in each partition.
+    records: usize,
+    size: usize,
+    /// How they are written.
+    properties: &'static [(&'static str, &'static str)],
+    /// In MiB.
+    memory: usize,
+    /// How many records of each partition are handled before the measuring ends, one a second.
+    handled: usize,
+}
+
+/// Each record a batch of its own and not compressed: 120 MB.
+const LARGE: Load = Load {
+    site: "g12",
+    partitions: 10,
+    records: 70,
+    size: RECORD,
+    properties: &[("batch.num.messages", "1"), ("compression.codec", "none")],
+    memory: 16,
+    // The third one comes long after a member that only polls when it is ready would be out.
+    handled: 3,
+};
+
+/// Batches of thousands, compressed to a twelfth and less.
+const SMALL: Load = Load {
+    site: "g12-compressed",
+    partitions: 4,
+    records: 40_000,
+    size: 100,
+    properties: &[],
+    memory: 64,
+    handled: 1,
+};
 
 /// Takes its time over each record, without keeping a thread busy.
 #[processor]
@@ -32,7 +74,7 @@ struct Slow {
 
 #[processor]
 impl Slow {
-    #[on_message(LARGE)]
+    #[on_message(INPUT)]
     async fn slow(&mut self, ctx: &mut Context<'_>, _value: &[u8]) {
         tokio::time::sleep(Duration::from_secs(1)).await;
         if let (Some(partition), Some(offset)) = (ctx.partition(), ctx.offset()) {
@@ -43,21 +85,49 @@ impl Slow {
 
 /// Where the child finds the broker.
 const BROKERS: &str = "KPROC_TEST_SLOW_BROKERS";
-/// How much memory it is to take, in MiB.
-const MEMORY: usize = 16;
+/// Which load it reads.
+const LOAD: &str = "KPROC_TEST_SLOW_LOAD";
 
 /// Scenario G12: with handlers that take a second, what is read ahead of ten partitions stays within the budget, and
 /// the application within its group. (Unlimited, it would be all there is: 120 MB.)
 #[test]
 fn g12_slow_handlers_do_not_fill_the_memory() {
-    let Some(site) = Site::shared("g12") else { return };
+    let Some(site) = Site::shared(LARGE.site) else {
+        return;
+    };
+    let grown = grown(&site, &LARGE);
+    assert!(
+        grown < 2 * LARGE.memory * 1024,
+        "{grown} KiB, with {} MiB allowed",
+        LARGE.memory
+    );
+}
+
+/// Brokers count bytes as they keep them, compressed: what is read ahead must fit once it is not. (Fetches as large as the
+/// room for them, compressed, take all of the budget here.)
+#[test]
+fn g12_compressed_records_do_not_fill_the_memory() {
+    let Some(site) = Site::shared(SMALL.site) else {
+        return;
+    };
+    let grown = grown(&site, &SMALL);
+    assert!(
+        grown < SMALL.memory * 1024 / 2,
+        "{grown} KiB, with {} MiB allowed for all",
+        SMALL.memory
+    );
+}
+
+/// By how many KiB an application grows, at most, that reads such a load slowly: in a process of its own.
+fn grown(site: &Site, load: &Load) -> usize {
     block_on(async {
-        site.make_topic("large", PARTITIONS, &[]).await;
-        fill(&site, 70).await;
+        site.make_topic(TOPIC, load.partitions, &[]).await;
+        fill(site, load).await;
     });
     let output = Command::new(std::env::current_exe().unwrap())
         .args(["memory::slow_child", "--exact", "--nocapture"])
         .env(BROKERS, &site.brokers)
+        .env(LOAD, load.site)
         .stderr(Stdio::inherit())
         .output()
         .unwrap();
@@ -67,33 +137,34 @@ fn g12_slow_handlers_do_not_fill_the_memory() {
         .lines()
         .find_map(|line| line.split_once("grown by ")?.1.strip_suffix(" KiB"))
         .unwrap_or_else(|| panic!("{said}"));
-    let grown: usize = grown.parse().unwrap();
-    assert!(
-        grown < 2 * MEMORY * 1024,
-        "{grown} KiB, with {MEMORY} MiB allowed"
-    );
+    grown.parse().unwrap()
 }
 
-/// Fills every partition with so many records, each a batch of its own and not to be compressed.
-async fn fill(site: &Site, records: usize) {
+/// Fills every partition of a load's topic.
+async fn fill(site: &Site, load: &Load) {
     let mut options = KafkaOptions::new(vec![site.brokers.clone()], Arc::new(SystemClock::new()));
-    options.properties.set("batch.num.messages", "1");
-    options.properties.set("compression.codec", "none");
+    for &(name, value) in load.properties {
+        options.properties.set(name, value);
+    }
     let cluster = KafkaCluster::new(options).unwrap();
     let mut producer = cluster.producer(ProducerOptions::default()).unwrap();
-    let topic: Arc<str> = site.topic("large").into();
-    let value = vec![b'x'; RECORD];
+    let topic: Arc<str> = site.topic(TOPIC).into();
+    let value = vec![b'x'; load.size];
     let mut outbox = Outbox::default();
-    for _ in 0..records {
-        for number in 0..PARTITIONS {
+    for written in 1..=load.records {
+        for number in 0..load.partitions {
+            let key = format!("user-{written}");
             let record = RawRecord {
-                partition: Some(site.partition("large", number).partition),
+                partition: Some(site.partition(TOPIC, number).partition),
+                key: Some(key.as_bytes()),
                 value: Some(&value),
                 ..RawRecord::default()
             };
             outbox.push_raw(&topic, &record);
         }
-        producer.send(&mut outbox).await.unwrap();
+        if outbox.bytes() > 1 << 20 || written == load.records {
+            producer.send(&mut outbox).await.unwrap();
+        }
     }
     producer.flush().await.unwrap();
 }
@@ -150,22 +221,23 @@ fn slow_child() {
     let Ok(brokers) = std::env::var(BROKERS) else {
         return;
     };
-    let site = Site::at(&brokers, "g12");
+    let load = std::env::var(LOAD).unwrap();
+    let load = [LARGE, SMALL].into_iter().find(|it| it.site == load).unwrap();
+    let site = Site::at(&brokers, load.site);
     block_on(async {
         let state = tempfile::tempdir().unwrap();
         let before = kib("VmRSS:");
         let handled = Arc::new(Mutex::new(Vec::new()));
         let for_each = handled.clone();
         let app = site
-            .app_of("g12", state.path())
-            .bind(&LARGE, site.topic("large"))
+            .app_of(site.name, state.path())
+            .bind(&INPUT, site.topic(TOPIC))
             .processor_with(move || Slow {
                 handled: for_each.clone(),
             })
-            .configure(|settings| settings.memory = Size((MEMORY as u64) << 20));
+            .configure(|settings| settings.memory = Size((load.memory as u64) << 20));
         let running = app.start().unwrap();
-        // Each partition's third record comes long after a member that only polls when it is ready would be out.
-        while handled.lock().unwrap().len() < 3 * PARTITIONS as usize {
+        while handled.lock().unwrap().len() < load.handled * load.partitions as usize {
             assert_eq!(running.status().failure, None);
             assert_ne!(running.status().state, RunState::Stopped);
             site.pause(Duration::from_millis(50)).await;
