@@ -28,8 +28,15 @@ pub(crate) fn fill(args: &Args) -> Result<String, String> {
 
 /// A link to the brokers.
 pub(crate) fn connect(args: &Args) -> Result<KafkaCluster, String> {
+    connected(args, &[])
+}
+
+fn connected(args: &Args, properties: &[(String, String)]) -> Result<KafkaCluster, String> {
     let brokers = args.text("brokers")?.split(',').map(str::to_owned).collect();
-    let options = KafkaOptions::new(brokers, Arc::new(SystemClock::new()));
+    let mut options = KafkaOptions::new(brokers, Arc::new(SystemClock::new()));
+    for (name, value) in properties {
+        options.properties.set(name, value);
+    }
     KafkaCluster::new(options).map_err(|error| error.to_string())
 }
 
@@ -38,7 +45,7 @@ async fn filled(args: &Args) -> Result<u64, String> {
     let records = args.number("records", 1_000_000)?;
     let keys = args.number("keys", 100_000)?.max(1);
     let size = args.number("value-size", 100)? as usize;
-    let cluster = connect(args)?;
+    let cluster = connected(args, &args.properties)?;
     make_topic(&cluster, &topic, args.number("partitions", 4)? as u32).await?;
     let mut producer = cluster
         .producer(ProducerOptions::default())

@@ -1,8 +1,8 @@
 //! Measures kproc on Kafka: what a record costs, what a restore costs, how much memory it takes.
 //!
 //! ```sh
-//! kproc-bench fill    --brokers B --topic T [--records N] [--keys K] [--value-size S] [--partitions P]
-//! kproc-bench map     --brokers B --topic T --records N [--threads N] [-s SETTING=VALUE] [-X PROPERTY=VALUE]
+//! kproc-bench fill    --brokers B --topic T [--records N] [--keys K] [--value-size S] [--partitions P] [-X PROPERTY=VALUE]
+//! kproc-bench map     --brokers B --topic T --records N [--threads N] [--memory-mib N] [-X PROPERTY=VALUE]
 //! kproc-bench count   (the same)
 //! kproc-bench restore --brokers B --topic T --id ID
 //! ```

@@ -24,7 +24,8 @@ impl Mark {
     }
 }
 
-/// A line of `/proc/self/status` in KiB: `VmHWM` is the peak of what was resident, `VmRSS` what is now.
+/// A line of `/proc/self/status` in KiB: `VmHWM` is the peak of what was resident, `RssAnon` what is now and is
+/// no file that is mapped.
 pub(crate) fn memory_kib(what: &str) -> u64 {
     let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
     let line = status.lines().find(|line| line.starts_with(what));

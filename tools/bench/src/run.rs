@@ -29,13 +29,14 @@ pub(crate) fn process(args: &Args) -> Result<String, String> {
     let first = until(1)?;
     let half = until(total / 2)?;
     let last = until(total)?;
+    let anonymous = memory_kib("RssAnon");
     running.shutdown(Duration::from_secs(60));
     running.wait_blocking().map_err(|error| error.to_string())?;
     let closed = Mark::now(&clock, seen());
     let seconds = |from: Mark, to: Mark| to.time.saturating_sub(from.time).as_secs_f64();
     Ok(format!(
         "{{\"peer\":\"kproc\",\"records\":{},\"first_ms\":{},\"process_s\":{:.3},\"closed_s\":{:.3},\"cpu_s\":{:.3},\
-         \"closed_cpu_s\":{:.3},\"warm_records\":{},\"warm_s\":{:.3},\"warm_cpu_s\":{:.3},\"rss_kib\":{}}}",
+         \"closed_cpu_s\":{:.3},\"warm_records\":{},\"warm_s\":{:.3},\"warm_cpu_s\":{:.3},\"rss_kib\":{},\"anon_kib\":{anonymous}}}",
         last.records,
         first.time.saturating_sub(begun).as_millis(),
         seconds(first, last),
