@@ -187,3 +187,23 @@ fn cases_are_complete() {
     assert!(cases.len() >= 290, "cases were lost: there are {}", cases.len());
     assert!(right >= 30, "programs were lost: there are {right}");
 }
+
+/// The page on scenarios names what there is.
+#[test]
+fn the_page_names_cases_that_exist() {
+    let page = fs::read_to_string("README.md").expect("the page can be read");
+    let (_, scenarios) = page
+        .split_once("## Where the scenarios are")
+        .expect("the page has the table");
+    let named: Vec<_> = scenarios
+        .split('`')
+        .skip(1)
+        .step_by(2)
+        .filter(|name| name.contains('/'))
+        .collect();
+    assert!(named.len() > 50, "the table was lost: it names {named:?}");
+    for name in named {
+        let exists = Path::new(name).exists() || Path::new("..").join(name).exists();
+        assert!(exists, "{name} is in the table and not there");
+    }
+}

@@ -26,4 +26,6 @@ impl r#Try {
 #[test]
 fn builds() {
     assert_eq!(r#Try::name(), "try");
+    let declared = crate::Declared::by(&mut r#Try::default());
+    assert_eq!(declared.stores, [("type".to_owned(), true)]);
 }
