@@ -303,7 +303,8 @@ pub type Positions = Vec<(TopicPartition, Offset)>;
 /// Order of calls without transactions: any number of `send`, then `flush`. With: `init` once, then for each
 /// transaction `send`s (the first one begins it), and `commit` or `abort`.
 pub trait Producer: Send {
-    /// Settles what an earlier producer of the same id left open, and fences it.
+    /// Settles what an earlier producer of the same id left open, and fences it. May be dropped: the next call waits for
+    /// the same answer. A second request would fence the producer, should the first one arrive after it.
     fn init(&mut self) -> BoxFuture<'_, Result<()>>;
     /// Hands the records over and empties the outbox. That they were handed over does not mean that they were
     /// written. On an error the outbox is emptied, too, and (with transactions) the transaction cannot commit. The

@@ -36,8 +36,6 @@ pub(super) struct Outlet {
 enum Settled {
     Yes,
     No,
-    /// The cluster was asked to, and nobody has heard its answer.
-    Asked,
     /// It will never be.
     Hopeless(ClusterError),
 }
@@ -69,7 +67,7 @@ impl Outlet {
 
     /// Whether there is something that [`settle`](Self::settle) could do.
     pub(super) fn is_to_settle(&self) -> bool {
-        matches!(self.settled, Settled::No | Settled::Asked)
+        matches!(self.settled, Settled::No)
     }
 
     /// Whether others would have to wait for a transaction of ours to time out, were it not settled.
@@ -84,11 +82,9 @@ impl Outlet {
             match &self.settled {
                 Settled::Yes => return Ok(()),
                 Settled::Hopeless(error) => return Err(error.clone()),
-                Settled::Asked => self.make_anew()?,
                 Settled::No => {}
             }
             self.clock.sleep_until(self.rebuilds.not_before()).await;
-            self.settled = Settled::Asked;
             match self.producer.init().await {
                 Ok(()) => {
                     self.settled = Settled::Yes;

@@ -3,6 +3,7 @@
 
 use std::{sync::Arc, time::Duration};
 
+use futures_util::FutureExt;
 use kproc::{
     TopicPartition,
     cluster::{Cluster, ClusterError, ClusterErrorKind, Isolation, Producer, ProducerOptions},
@@ -132,6 +133,32 @@ pub(crate) async fn e02_an_abort_of_what_never_left(world: &World) {
         .unwrap();
     until_settled(world, &out).await;
     assert_eq!(texts(&world.read_all(out).await), ["kept"]);
+}
+
+/// Whoever does not wait for `init` and asks again fences nobody: it is the same request.
+pub(crate) async fn init_that_is_asked_for_again_is_the_same(world: &World) {
+    let (peer, _) = sole(world).await;
+    let out = part(&world.topic(1).await, 0);
+    let options = ProducerOptions {
+        transactional_id: Some(world.name("id").to_string()),
+        ..ProducerOptions::default()
+    };
+    let mut producer = world.connect().producer(options).unwrap();
+    // Some clusters answer at once.
+    let at_once = (0..3).find_map(|_| producer.init().now_or_never());
+    match at_once {
+        Some(answer) => answer.unwrap(),
+        None => world.within(producer.init()).await.unwrap(),
+    }
+    for value in ["one", "two"] {
+        write(world, &mut *producer, &out, &[value]).await;
+        world
+            .within(producer.commit(peer.group.clone(), vec![]))
+            .await
+            .unwrap();
+    }
+    until_stable(world, &out, 4).await;
+    assert_eq!(texts(&world.read_all(out).await), ["one", "two"]);
 }
 
 /// A time-out beyond `transaction.max.timeout.ms` is refused, and the words say what to set.

@@ -101,6 +101,7 @@ macro_rules! conformance {
                 e02_an_abort_after_a_time_out,
                 e02_an_abort_of_what_never_left,
                 e06_a_time_out_beyond_the_brokers_is_refused,
+                init_that_is_asked_for_again_is_the_same,
                 offsets_of_a_member_that_has_left_are_refused,
                 what_was_committed_is_heard_at_once,
             ];

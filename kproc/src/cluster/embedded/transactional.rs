@@ -31,6 +31,8 @@ pub(super) struct TransactionalProducer {
     id: String,
     timeout: Duration,
     licence: Option<Licence>,
+    /// The answer that `init` waits for.
+    initializing: Option<Answer<Licence>>,
     spread: Spread,
     /// Handed over, and not yet flushed.
     sent: Vec<Answer<Positions>>,
@@ -62,6 +64,7 @@ impl TransactionalProducer {
             id,
             timeout,
             licence: None,
+            initializing: None,
             spread,
             sent,
             positions,
@@ -180,11 +183,16 @@ impl TransactionalProducer {
 
 impl Producer for TransactionalProducer {
     fn init(&mut self) -> BoxFuture<'_, Result<()>> {
-        let (shared, id, timeout) = (self.shared.clone(), self.id.clone(), self.timeout);
-        let init = move || shared.with(|core| core.init_transactions(&*shared.driver, &id, timeout));
-        let answer = self.link.call(Verb::InitTransactions, init);
         Box::pin(async {
-            self.licence = Some(answer.await?);
+            let (shared, id, timeout) = (&self.shared, &self.id, self.timeout);
+            let answer = self.initializing.get_or_insert_with(|| {
+                let (shared, id) = (shared.clone(), id.clone());
+                let init = move || shared.with(|core| core.init_transactions(&*shared.driver, &id, timeout));
+                self.link.call(Verb::InitTransactions, init)
+            });
+            let licence = answer.await;
+            self.initializing = None;
+            self.licence = Some(licence?);
             Ok(())
         })
     }

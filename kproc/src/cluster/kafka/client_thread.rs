@@ -1,16 +1,15 @@
 //! A thread for calls that block, in order: those of one client object never wait for those of another.
 
 use std::{
+    pin::Pin,
     sync::mpsc::{Sender, channel},
+    task::{Context, Poll},
     thread,
 };
 
-use tokio::sync::oneshot;
+use tokio::sync::oneshot::{self, Receiver};
 
-use crate::{
-    clock::BoxFuture,
-    cluster::{ClusterError, ClusterErrorKind, Result},
-};
+use crate::cluster::{ClusterError, ClusterErrorKind, Result};
 
 type Job = Box<dyn FnOnce() + Send>;
 
@@ -43,13 +42,24 @@ impl ClientThread {
     pub(super) fn call<T: Send + 'static>(
         &self,
         job: impl FnOnce() -> Result<T> + Send + 'static,
-    ) -> BoxFuture<'static, Result<T>> {
+    ) -> Answer<T> {
         let (reply, answer) = oneshot::channel();
         self.run(move || {
             let _ = reply.send(job());
         });
-        Box::pin(async {
-            answer.await.unwrap_or_else(|_| {
+        Answer(answer)
+    }
+}
+
+/// The answer to a call. Dropping it does not undo the call.
+pub(super) struct Answer<T>(Receiver<Result<T>>);
+
+impl<T> Future for Answer<T> {
+    type Output = Result<T>;
+
+    fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Result<T>> {
+        Pin::new(&mut self.0).poll(cx).map(|answer| {
+            answer.unwrap_or_else(|_| {
                 let message =
                     "the thread of the Kafka client has died; the outcome of the request is not known";
                 Err(ClusterError::new(ClusterErrorKind::Unknown, message))

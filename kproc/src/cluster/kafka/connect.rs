@@ -47,11 +47,11 @@ pub(super) fn connected(client: &Arc<Client>, clock: &Arc<dyn Clock>) -> BoxFutu
     const PATIENCE: Duration = Duration::from_secs(10);
     let (client, clock) = (client.clone(), clock.clone());
     match ClientThread::start("kproc-kafka-connect") {
-        Ok(thread) => thread.call(move || {
+        Ok(thread) => Box::pin(thread.call(move || {
             // Failing is no harm: what is asked next tells of it.
             let _ = connect(&client, &*clock, PATIENCE, || true);
             Ok(())
-        }),
+        })),
         Err(error) => Box::pin(std::future::ready(Err(error))),
     }
 }

@@ -11,6 +11,7 @@ use futures_util::future::{Either, select, try_join3};
 
 use super::{
     Shared,
+    client_thread::Answer,
     connect::connected,
     error::{failed, kind_of},
     native::{
@@ -109,7 +110,7 @@ impl KafkaReader {
     }
 
     /// Ends the fetching of a partition, which must be over before it is fetched anew.
-    fn stop(&self, open: Open) -> BoxFuture<'static, Result<()>> {
+    fn stop(&self, open: Open) -> Answer<()> {
         self.shared.stops.call(move || {
             open.stop();
             Ok(())

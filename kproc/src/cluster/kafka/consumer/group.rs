@@ -5,7 +5,7 @@ use std::{any::Any, collections::BTreeMap, sync::Arc, time::Duration};
 use super::{
     super::{
         answer::answer,
-        client_thread::ClientThread,
+        client_thread::{Answer, ClientThread},
         error::{failed, forbidden},
         native::{Client, GroupOffset, NativeError, PartitionList, commit, committed},
         verdicts::Step,
@@ -108,11 +108,7 @@ pub(in super::super) fn list_of(offsets: &[OffsetCommit]) -> Result<PartitionLis
 ///
 /// Not by a request of administration, which would not block: librdkafka (2.12) looks for the coordinator of each of
 /// those by itself, and one that is still under way when a broker is replaced keeps the whole client from connecting to any.
-fn ask(
-    client: &Arc<Client>,
-    group: &str,
-    places: &[TopicPartition],
-) -> Result<BoxFuture<'static, Result<Vec<GroupOffset>>>> {
+fn ask(client: &Arc<Client>, group: &str, places: &[TopicPartition]) -> Result<Answer<Vec<GroupOffset>>> {
     let list = PartitionList::of(places.iter().map(|place| (place, 0)))?;
     let (client, group) = (client.clone(), group.to_owned());
     Ok(ClientThread::start("kproc-kafka-ask")?.call(move || {

@@ -22,7 +22,7 @@ use self::{
 };
 use super::{
     Shared,
-    client_thread::ClientThread,
+    client_thread::{Answer, ClientThread},
     config::TRANSACTION_TIMEOUT,
     consumer::KafkaGroup,
     error::failed_step,
@@ -46,6 +46,8 @@ pub(super) struct KafkaProducer {
     calls: ClientThread,
     /// The steps of its transactions, if it has any.
     steps: Option<Arc<Steps>>,
+    /// The call that `init` waits for.
+    initializing: Option<Answer<()>>,
     state: State,
     /// When the transaction began.
     begun: Duration,
@@ -92,6 +94,7 @@ impl KafkaProducer {
                 State::Idle
             },
             begun: Duration::ZERO,
+            initializing: None,
             steps,
             client,
         })
@@ -140,9 +143,14 @@ impl Producer for KafkaProducer {
         let Some(steps) = self.steps.clone() else {
             return Box::pin(async { Ok(()) });
         };
-        let call = self.calls.call(move || steps.init());
         Box::pin(async {
-            match call.await {
+            let calls = &self.calls;
+            let call = self
+                .initializing
+                .get_or_insert_with(|| calls.call(move || steps.init()));
+            let outcome = call.await;
+            self.initializing = None;
+            match outcome {
                 Ok(()) => {
                     self.state = State::Idle;
                     Ok(())

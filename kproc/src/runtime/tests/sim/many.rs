@@ -113,6 +113,8 @@ impl Many {
                 }
                 report.simulated += course.time;
                 if let Err(wrong) = course.verdict {
+                    // At once: many trials take long, and somebody may end them.
+                    println!("FAILED: {trial}: {wrong}\n    {}", trial.command());
                     report.failed.push((trial, wrong));
                     over.fetch_or(self.stop_at_first, Relaxed);
                 }
@@ -143,17 +145,20 @@ impl Report {
             .iter()
             .map(|(name, times)| format!("{name} {times}"));
         println!("{}", happened.collect::<Vec<_>>().join(", "));
-        for (trial, wrong) in &self.failed {
-            println!("FAILED: {trial}: {wrong}");
-        }
         if let Some((trial, _)) = self.failed.first() {
             println!("{}", story::tell(trial.clone(), run(trial)));
         }
+        // Once more, after the log of one: who sees only the end of all this sees what to run.
+        let commands = self
+            .failed
+            .iter()
+            .map(|(trial, wrong)| format!("\n{wrong}\n    {}", trial.command()));
         assert!(
             self.failed.is_empty(),
-            "{} of {} trials have failed",
+            "{} of {} trials have failed:{}",
             self.failed.len(),
-            self.trials
+            self.trials,
+            commands.collect::<String>()
         );
     }
 }

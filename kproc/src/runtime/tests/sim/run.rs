@@ -187,9 +187,7 @@ impl Run {
                     .map_err(|wrong| format!("{name}: {wrong}"))?;
             }
         }
-        // In transactions, a producer that is made anew because a revocation came in the middle of its beginning can be
-        // fenced by the late request of the one before. That costs a fall-back, and nothing else.
-        if self.clean && trial.mode == Mode::AtLeastOnce {
+        if self.clean {
             self.each_once(&plan.input)?;
         }
         self.judge.end(&End {
