@@ -98,6 +98,10 @@ impl Inspector {
                     known: FORMAT,
                 });
             }
+            Found::Sidecar(sidecar) if !sidecar.made => {
+                let why = "whoever began to make it did not come to the end";
+                return Err(OpenError::io(directory, "no state is here", &why));
+            }
             Found::Sidecar(sidecar) => sidecar.doubt(&now).or(sidecar.damage),
             Found::Missing => Some("the sidecar file is missing".into()),
             Found::Unreadable(why) => Some(format!("the sidecar file is damaged: {why}")),

@@ -88,6 +88,7 @@ impl Opening<'_> {
     fn go_on(&self, before: &Sidecar) -> Result<Result<(Started, Sidecar), Reason>, OpenError> {
         let sidecar = Sidecar {
             deaths: before.deaths_before(),
+            made: true,
             ..self.sidecar.clone()
         };
         // One that vouches for the state must not come back after a restart of the machine.
@@ -120,7 +121,8 @@ impl Opening<'_> {
         allowed
             .and_then(|()| directory::remove_data(directory))
             .map_err(io("removing the old files"))?;
-        self.write(&self.sidecar, !self.options.temporary || reason.is_some())?;
+        let durable = !self.options.temporary || reason.is_some();
+        self.write(&self.sidecar, durable)?;
         let lmdb = start(directory, self.stores, self.options, None).map_err(|failure| match failure {
             Failure::Error(error) => error,
             Failure::Bad(Reason { what, .. }) => OpenError::Io {
@@ -135,7 +137,11 @@ impl Opening<'_> {
             },
             None => Condition::New,
         };
-        let sidecar = self.sidecar.clone();
+        let sidecar = Sidecar {
+            made: true,
+            ..self.sidecar.clone()
+        };
+        self.write(&sidecar, durable)?;
         Ok(Opened {
             environment: self.finish(lmdb, sidecar, lock),
             condition,
@@ -203,6 +209,7 @@ fn judge(directory: &Path, now: &Sidecar) -> Result<Verdict, OpenError> {
             });
         }
         (Found::Missing, false) => return Ok(Verdict::New),
+        (Found::Sidecar(sidecar), _) if !sidecar.made => return Ok(Verdict::New),
         (Found::Missing, true) => {
             let what = "nothing says under which circumstances the data file was written";
             return Ok(Verdict::Bad(Reason::damaged(what.into())));

@@ -33,6 +33,14 @@ pub(crate) struct Sidecar {
     /// What was found to be damaged while the environment was used.
     #[serde(default)]
     pub(crate) damage: Option<String>,
+    /// Whether LMDB's file has its databases: until then it has nothing to lose, whatever it looks like.
+    #[serde(default = "yes")]
+    pub(crate) made: bool,
+}
+
+/// Of sidecars that do not say so: they were written before this was.
+fn yes() -> bool {
+    true
 }
 
 /// What is in the sidecar's place.
@@ -45,7 +53,7 @@ pub(crate) enum Found {
 }
 
 impl Sidecar {
-    /// The sidecar of an environment that is about to be written to, here and now.
+    /// The sidecar of an environment that is about to be made, here and now.
     pub(crate) fn dirty(directory: &Path, options: &EnvironmentOptions) -> io::Result<Self> {
         let device = directory::device(directory)?;
         Ok(Self {
@@ -56,6 +64,7 @@ impl Sidecar {
             clean: false,
             deaths: 0,
             damage: None,
+            made: false,
         })
     }
 
@@ -135,6 +144,7 @@ mod tests {
             clean: false,
             deaths: 0,
             damage: None,
+            made: true,
         }
     }
 

@@ -174,6 +174,13 @@ fn d19_whatever_the_disk_refuses_is_told_and_nothing_is_half_done() {
                     (Condition::Intact, None) if told.is_some() => {}
                     found => panic!("{what}: {told:?}, then {found:?}"),
                 }
+                // What was never made is not missed.
+                if let (&"nothing", Condition::Rebuild { reason, .. }) = (past, &condition) {
+                    assert!(
+                        reason.contains("did not take what was written"),
+                        "{what}: {reason}"
+                    );
+                }
                 reached.append(&mut machine.reached.lock().unwrap());
                 if refused > steps {
                     assert_eq!((told, position), (None, Some(3)), "{what}");

@@ -99,6 +99,7 @@ impl Machine {
         let boot = self.boot().is_some_and(|boot| sidecar.contains(&boot));
         (sidecar.contains("\"clean\":true") || boot)
             && sidecar.contains("\"damage\":null")
+            && sidecar.contains("\"made\":true")
             && !(self.harmed.load(Relaxed) && is_damaged(environment))
     }
 
