@@ -60,6 +60,8 @@ pub(super) struct MemberState {
     pub(super) link: Link,
     pub(super) presence: Presence,
     pub(super) epoch: Epoch,
+    /// Its epoch when its session ran out, which it does not know of until it is heard again.
+    pub(super) unaware: Option<Epoch>,
     /// Lost while nothing was heard of it: it is told once it is heard again.
     pub(super) untold: Vec<(TopicPartition, Owner)>,
 }
@@ -184,7 +186,11 @@ impl Core {
         };
         match offsets.iter().find(|offset| gated && !has(offset)) {
             Some(lost) => Err(not_ours(group, lost)),
-            None => Ok(member.map_or(Epoch::default(), |member| member.epoch)),
+            None => Ok(member.map_or(Epoch::default(), |member| match member.unaware {
+                // Not the present one, with which it could commit what it has lost.
+                Some(known) if gated => known,
+                _ => member.epoch,
+            })),
         }
     }
 
@@ -238,6 +244,7 @@ impl Core {
             return;
         };
         let before = std::mem::replace(&mut member.presence, Presence::Here);
+        member.unaware = None;
         // The news may be older than the end of who sent it.
         let gone = member.link.is_silent() || member.mailbox.is_closed();
         let lost = std::mem::take(&mut member.untold);
@@ -333,6 +340,7 @@ impl Core {
             return; // It was heard of meanwhile.
         }
         member.presence = Presence::Out;
+        member.unaware = Some(member.epoch);
         let lost = state.end_all(id);
         if let Some(member) = state.members.get_mut(&id) {
             member.untold.extend(lost);

@@ -37,6 +37,7 @@ impl EmbeddedMember {
             link: link.clone(),
             presence: Presence::Out,
             epoch: Epoch::default(),
+            unaware: None,
             untold: Vec::new(),
         };
         let id = shared.with(|core| {

@@ -203,6 +203,22 @@ fn a_member_that_the_group_forgets_has_lost_everything_and_joins_anew() {
     assert_ne!(world.assigned(&mut member)[0].ownership, old[0].ownership);
 }
 
+/// Whether its commit comes before the member is heard again or after.
+#[test]
+fn a_member_that_does_not_know_yet_that_it_was_forgotten_commits_nothing() {
+    for seed in 0..20 {
+        let mut world = World::new(seed, 1);
+        let (connection, mut member) = world.join();
+        let old = world.assigned(&mut member);
+        let (_, _other) = world.join();
+        connection.evict();
+        let refused = world
+            .run(member.group().commit(vec![offset(&old[0], 1)]))
+            .unwrap_err();
+        assert_eq!(refused.kind, ClusterErrorKind::OwnershipLost);
+    }
+}
+
 /// A driver whose requests go wrong by a script.
 struct Faulty {
     clock: SimClock,

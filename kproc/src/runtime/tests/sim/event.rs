@@ -192,11 +192,12 @@ impl Kind {
         }
     }
 
-    /// Whether nothing of it is ever done twice.
+    /// Whether nothing of it is ever done twice. (Copies of a state directory have one transactional id, and fence each
+    /// other.)
     pub(super) fn is_clean(self) -> bool {
         matches!(
             self,
-            Self::Start | Self::Stop(_) | Self::WallClock(_) | Self::Compact | Self::SwapState | Self::Backup
+            Self::Start | Self::Stop(_) | Self::WallClock(_) | Self::Compact | Self::SwapState
         )
     }
 
