@@ -68,7 +68,6 @@ mod tuples;
 mod uuid;
 mod void;
 
-#[doc(hidden)]
 pub use self::serde::Serde;
 pub use error::{DecodeError, EncodeError};
 pub use json::Json;

@@ -8,7 +8,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{DecodeError, EncodeError, Text, json, postcard};
 
-/// A type that serde writes, and reads from what lives for `'de`.
+/// A type that serde writes, and reads from what lives for `'de`: every one that is `Serialize` and `Deserialize<'de>`.
 #[diagnostic::on_unimplemented(
     message = "serde cannot write and read `{Self}`",
     label = "this takes `#[derive(Serialize, Deserialize)]`",
@@ -17,16 +17,22 @@ use super::{DecodeError, EncodeError, Text, json, postcard};
 )]
 pub trait Serde<'de>: Sized {
     /// Reads JSON.
+    #[doc(hidden)]
     fn from_json(bytes: &'de [u8]) -> Result<Self, DecodeError>;
     /// Appends JSON.
+    #[doc(hidden)]
     fn to_json(&self, out: &mut Vec<u8>) -> Result<(), EncodeError>;
     /// Reads postcard.
+    #[doc(hidden)]
     fn from_postcard(bytes: &'de [u8]) -> Result<Self, DecodeError>;
     /// Appends postcard.
+    #[doc(hidden)]
     fn to_postcard(&self, out: &mut Vec<u8>) -> Result<(), EncodeError>;
     /// The text form of what is written as postcard.
+    #[doc(hidden)]
     fn to_text(&self) -> Result<Text, DecodeError>;
     /// The value of such a text form.
+    #[doc(hidden)]
     fn from_text(text: &'de Text) -> Result<Self, EncodeError>;
 }
 

@@ -7,9 +7,9 @@
 //! | [`First`] | is the first of two of `#[on_message]` | `&mut Context<'_>`, and what is an [`Argument`] for the key |
 //! | [`ContextArgument`] | is the first of three | `&mut Context<'_>` |
 //! | [`FrameArgument`] | is the only one of `#[on_start]`, `#[on_stop]` | `&mut Context<'_>` |
-//! | [`EveryArgument`] | comes from a timer of `#[every]` | [`Timestamp`] |
+//! | [`EveryArgument`] | comes from a timer of `#[every]` | [`Timestamp`](crate::Timestamp) |
 //! | [`FirstOfEvery`] | is the first of `#[every]` | `&mut Context<'_>`, and what is an [`EveryArgument`] |
-//! | [`ScheduledArgument`] | comes from a timer of `ctx.schedule` | [`TimerId`], [`Timestamp`] |
+//! | [`ScheduledArgument`] | comes from a timer of `ctx.schedule` | [`TimerId`](crate::TimerId), [`Timestamp`](crate::Timestamp) |
 //! | [`FirstOfScheduled`] | is the first of `#[on_schedule]` | `&mut Context<'_>`, and what is a [`ScheduledArgument`] |
 //! | [`TypedTopic`] | (the topic in `#[on_message(…)]`) | [`Topic<K, V>`](Topic) |
 //!
