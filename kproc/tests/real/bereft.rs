@@ -21,7 +21,7 @@ static BEHIND: TestBroker = TestBroker::new(&[]);
 /// How often clients are told. What becomes of that in librdkafka is a race, which most clients lose.
 const ROUNDS: usize = 3;
 /// For how long.
-const OUTAGE: Duration = Duration::from_secs(2);
+const OUTAGE: Duration = Duration::from_secs(1);
 
 /// Scenario G03: clients of all kinds go on once there are brokers again: an application's, and those that administer, read and
 /// write alone.

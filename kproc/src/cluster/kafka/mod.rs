@@ -29,6 +29,7 @@
 //! - A stalled or restarted broker costs the partitions, if it is away for longer than a session: they are lost, and
 //!   assigned anew at once when it is back. Bugs of librdkafka (2.12) around that are gone round: requests to coordinators
 //!   never time out inside it, and a member asks for committed offsets as such, not as an administrator (`native`).
+//!   A client that was told of no brokers, and a call that does not return, go on after some seconds only (`rescue`).
 //!   Clients for administration and for single reads keep connections to all brokers, for asking for one that is away
 //!   would spin otherwise (`config`).
 //! - Leaving ends without an answer when no broker is connected.
