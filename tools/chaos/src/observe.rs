@@ -5,7 +5,7 @@ use std::{collections::VecDeque, sync::Arc, time::Duration};
 
 use kproc::{
     Codec, Offset, Partition, TopicPartition,
-    cluster::{Cluster, ClusterError, ClusterErrorKind, Isolation, Reader, Result, kafka::KafkaCluster},
+    cluster::{Cluster, Isolation, Reader, Result},
 };
 use serde::de::DeserializeOwned;
 
@@ -19,17 +19,10 @@ use crate::{
 const PIECE: usize = 5000;
 /// How long a read waits for what it knows to be there.
 const WAIT: Duration = Duration::from_secs(1);
-/// So many reads without anything: the client is of no more use. (librdkafka 2.12 can be left without any broker when the only
-/// one there is comes back after the controller had given it up.)
-const TRIES: u32 = 30;
 
 /// See the module.
 pub(crate) struct Observer {
-    connect: Connect,
-    /// `None`: it was of no more use.
-    reader: Option<Box<dyn Reader>>,
-    /// How often a reader was made anew.
-    pub(crate) readers_lost: u64,
+    reader: Box<dyn Reader>,
     inputs: Vec<Log>,
     outputs: Vec<Log>,
     changelogs: Vec<Log>,
@@ -39,9 +32,6 @@ pub(crate) struct Observer {
     /// What was seen of each partition of the outputs.
     pub(crate) digests: Vec<Digest>,
 }
-
-/// Makes a link to the brokers.
-pub(crate) type Connect = Box<dyn Fn() -> Result<KafkaCluster>>;
 
 /// A partition, and how far it was read.
 struct Log {
@@ -78,7 +68,7 @@ struct Seen {
 }
 
 impl Observer {
-    pub(crate) fn new(connect: Connect, options: &Options) -> Self {
+    pub(crate) fn new(cluster: &dyn Cluster, options: &Options) -> Result<Self> {
         let partitions = options.partitions;
         let logs = |topic: &str| {
             let topic: Arc<str> = topic.into();
@@ -90,47 +80,31 @@ impl Observer {
             };
             (0..partitions).map(log).collect()
         };
-        Self {
-            connect,
-            reader: None,
-            readers_lost: 0,
+        Ok(Self {
+            reader: cluster.reader(Isolation::ReadCommitted)?,
             inputs: logs(NUMBERS.name()),
             outputs: logs(TALLIES.name()),
             changelogs: logs(CHANGELOG),
             model: Model::new(options.judged == Processing::ExactlyOnce),
             history: vec![Vec::new(); partitions as usize],
             digests: vec![Digest::default(); partitions as usize],
-        }
+        })
     }
 
     /// Reads whatever is there. May fail while the broker is away, and is then called again.
     pub(crate) async fn look(&mut self) -> Result<()> {
-        let mut reader = match self.reader.take() {
-            Some(reader) => reader,
-            // With a client of its own: the old one would be lent again by the old link.
-            None => (self.connect)()?.reader(Isolation::ReadCommitted)?,
-        };
         for number in 0..self.outputs.len() {
             let logs = [&mut self.outputs, &mut self.changelogs, &mut self.inputs];
-            let mut outcome = Ok(true);
+            let mut outcome = Ok(());
             for logs in logs {
-                if let Ok(true) = outcome {
-                    outcome = read(&mut *reader, &mut logs[number]).await;
+                if outcome.is_ok() {
+                    outcome = read(&mut *self.reader, &mut logs[number]).await;
                 }
             }
             // What was read counts, whatever has failed.
             self.judge(number);
-            if let Ok(false) = outcome {
-                self.readers_lost += 1;
-                let message = "nothing comes any more: the client is of no more use, and the next look takes another one";
-                return Err(ClusterError::new(ClusterErrorKind::Retriable, message));
-            }
-            if let Err(error) = outcome {
-                self.reader = Some(reader);
-                return Err(error);
-            }
+            outcome?;
         }
-        self.reader = Some(reader);
         Ok(())
     }
 
@@ -207,8 +181,8 @@ fn decoded<T: DeserializeOwned>(seen: &Seen, model: &mut Model) -> Option<T> {
         .ok()
 }
 
-/// Reads a partition on, to its present end. `false`: nothing comes, though something is there.
-async fn read(reader: &mut dyn Reader, log: &mut Log) -> Result<bool> {
+/// Reads a partition on, to its present end.
+async fn read(reader: &mut dyn Reader, log: &mut Log) -> Result<()> {
     let place = log.place.clone();
     let ends = reader.watermarks(place.clone()).await?;
     if ends.stable < log.next {
@@ -218,11 +192,7 @@ async fn read(reader: &mut dyn Reader, log: &mut Log) -> Result<bool> {
             log.next
         );
     }
-    let mut tries = 0;
     while log.next < ends.stable {
-        if tries == TRIES {
-            return Ok(false);
-        }
         let mut read = reader.read(place.clone(), log.next, PIECE, WAIT).await?;
         while let Some(record) = read.batch.record(0, place.partition) {
             let key = record.key.unwrap_or_default();
@@ -233,8 +203,7 @@ async fn read(reader: &mut dyn Reader, log: &mut Log) -> Result<bool> {
             });
             read.batch.advance();
         }
-        tries = if read.next > log.next { 0 } else { tries + 1 };
         log.next = read.next;
     }
-    Ok(true)
+    Ok(())
 }

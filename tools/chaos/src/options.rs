@@ -23,8 +23,6 @@ pub(crate) struct Options {
     pub(crate) session: Duration,
     pub(crate) transaction: Duration,
     pub(crate) patience: Duration,
-    /// Nothing is done to the broker.
-    pub(crate) broker_rests: bool,
     /// Only say what would be done.
     pub(crate) plan: bool,
     /// Where states and logs are kept, for a look at them afterwards.
@@ -69,7 +67,6 @@ impl Options {
             session: seconds("session"),
             transaction: seconds("transaction"),
             patience: seconds("patience"),
-            broker_rests: matches.get_flag("broker-rests"),
             plan: matches.get_flag("plan"),
             directory: matches.get_one("dir").cloned(),
         }
@@ -136,7 +133,6 @@ fn command() -> Command {
         ])
         .args([
             switch("preload", "Begin with a record of each key: a large store, if there are many"),
-            switch("broker-rests", "Do nothing to the broker").conflicts_with("broker-harm"),
             switch("plan", "Show what the seed would do first, and do nothing"),
         ])
         .arg(

@@ -23,7 +23,6 @@ pub(crate) struct Report {
     pub(crate) duplicated: u64,
     pub(crate) longest_wait: Duration,
     pub(crate) ended_early: u64,
-    pub(crate) readers_lost: u64,
     pub(crate) compared: Compared,
     pub(crate) restored: Compared,
     pub(crate) told: Told,
@@ -106,7 +105,6 @@ impl Report {
                 "ends that came before what was read",
                 self.ended_early.to_string(),
             ),
-            ("clients of the observer lost", self.readers_lost.to_string()),
             ("violations", self.violations.number.to_string()),
         ];
         let mut text = String::new();

@@ -22,7 +22,7 @@ use crate::{
     BROKER,
     count::{APP, NUMBERS, TALLIES},
     feed::Feeder,
-    observe::{Connect, Observer},
+    observe::Observer,
     options::Options,
     process::Process,
     report::Report,
@@ -46,7 +46,6 @@ struct Run<'r> {
     options: &'r Options,
     clock: Arc<SystemClock>,
     cluster: KafkaCluster,
-    link: KafkaOptions,
     processes: Vec<Process>,
     observer: Observer,
     feeder: Feeder,
@@ -56,27 +55,19 @@ struct Run<'r> {
 /// Runs; states and logs are in `directory`.
 pub(crate) async fn run(options: &Options, brokers: &str, directory: &Path) -> Result<Report, Failure> {
     let clock = Arc::new(SystemClock::new());
-    let options_of_link = KafkaOptions::new(vec![brokers.to_owned()], clock.clone());
-    let cluster = KafkaCluster::new(options_of_link.clone())?;
+    let cluster = KafkaCluster::new(KafkaOptions::new(vec![brokers.to_owned()], clock.clone()))?;
     make_topics(&cluster, options).await?;
     let process = |number| Process::new(options, brokers, directory, number);
     let mut run = Run {
         options,
         processes: (0..options.processes).map(process).collect::<Result<_, _>>()?,
-        observer: Observer::new(connect(&options_of_link), options),
-        link: options_of_link,
+        observer: Observer::new(&cluster, options)?,
         feeder: Feeder::new(&cluster, options)?,
         clock,
         cluster,
         longest_wait: Duration::ZERO,
     };
     run.all().await
-}
-
-/// Makes links like this one.
-fn connect(link: &KafkaOptions) -> Connect {
-    let link = link.clone();
-    Box::new(move || KafkaCluster::new(link.clone()))
 }
 
 async fn make_topics(cluster: &KafkaCluster, options: &Options) -> Result<(), Failure> {
@@ -132,7 +123,6 @@ impl Run<'_> {
             duplicated: model.duplicated,
             longest_wait: self.longest_wait,
             ended_early,
-            readers_lost: self.observer.readers_lost,
             compared,
             restored,
             told: restores::read(&self.processes),
@@ -239,7 +229,7 @@ impl Run<'_> {
                 .add(|| format!("the changelog has old values of {unlogged} keys"));
         }
         // Whoever reads it all again sees what was seen while it was made.
-        let mut again = Observer::new(connect(&self.link), self.options);
+        let mut again = Observer::new(&self.cluster, self.options)?;
         again.look().await?;
         if again.digests != self.observer.digests {
             let what = "what was read at the end is not what was read before".to_owned();

@@ -163,11 +163,8 @@ impl Storm<'_> {
         self.count(|deeds| deeds.ends.push(end));
     }
 
-    /// Attacks the broker until all is over, unless it is to be left in peace. It runs then.
+    /// Attacks the broker until all is over. It runs then.
     pub(crate) async fn attack_broker(&self) -> io::Result<()> {
-        if self.options.broker_rests {
-            return Ok(());
-        }
         for step in plan::of_broker(self.options) {
             // In pieces, for all may be over meanwhile.
             let until = self.clock.now() + step.after;
