@@ -4,7 +4,7 @@ use std::{future::Future, time::Duration};
 
 use kproc::{
     Offset,
-    cluster::{Admin, Cluster, Isolation, Producer, ProducerOptions, Reader},
+    cluster::{Admin, Cluster, Isolation, Member, OffsetCommit, Producer, ProducerOptions, Reader},
     config::Processing,
     outbox::{Outbox, RawRecord},
 };
@@ -70,26 +70,43 @@ fn g03_clients_that_were_told_that_there_are_no_brokers_go_on() {
     });
 }
 
-/// One client of each kind that is not a member.
+/// One client of each kind, which do nothing while there are no brokers.
 struct Alone<'s> {
     site: &'s Site,
     admin: Box<dyn Admin>,
     reader: Box<dyn Reader>,
     producer: Box<dyn Producer>,
+    transactions: Box<dyn Producer>,
+    member: Box<dyn Member>,
+    /// Of all that the member owns.
+    offsets: Vec<OffsetCommit>,
 }
 
 impl<'s> Alone<'s> {
     async fn new(site: &'s Site) -> Self {
         site.make_topic("alone", 1, &[]).await;
+        let producer = |id: Option<&str>| {
+            let options = ProducerOptions {
+                transactional_id: id.map(str::to_owned),
+                ..ProducerOptions::default()
+            };
+            site.cluster.producer(options).unwrap()
+        };
+        let mut transactions = producer(Some("alone"));
+        transactions.init().await.unwrap();
+        let (member, offsets) = site.member("alone").await;
         Self {
             site,
             admin: site.admin(),
             reader: site.cluster.reader(Isolation::ReadCommitted).unwrap(),
-            producer: site.cluster.producer(ProducerOptions::default()).unwrap(),
+            producer: producer(None),
+            transactions,
+            member,
+            offsets,
         }
     }
 
-    /// Writes and reads the record of this round, and finds its topic.
+    /// Writes and reads the record of this round, finds its topic, and commits offsets.
     async fn all_work(&mut self, round: usize) {
         let topic = self.site.topic("alone").into();
         let mut outbox = Outbox::default();
@@ -119,6 +136,13 @@ impl<'s> Alone<'s> {
             }
         };
         in_time("admin", found).await;
+
+        let group = self.member.group();
+        let committed = async {
+            let commit = self.transactions.commit(group, self.offsets.clone());
+            commit.await.unwrap();
+        };
+        in_time("producer with transactions", committed).await;
     }
 }
 

@@ -144,7 +144,7 @@ fn g03_stops_without_brokers() {
 
 impl Site {
     /// A member of a group of its own, and a commit of all that it owns.
-    async fn member(&self, group: &str) -> (Box<dyn Member>, Vec<OffsetCommit>) {
+    pub(crate) async fn member(&self, group: &str) -> (Box<dyn Member>, Vec<OffsetCommit>) {
         let mut member = self.cluster.join(self.join_request(group)).unwrap();
         let Event::Assigned(assigned) = member.next_event().await else {
             panic!("nothing was assigned")

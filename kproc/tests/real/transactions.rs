@@ -229,7 +229,8 @@ fn a_copy_of_a_state_directory_is_told_of_by_who_finds_itself_fenced() {
     };
     let timeout = Duration::from_secs(10);
     block_on(async {
-        site.make_topics(2).await;
+        // Two for each process, and so one for each of its workers, whose ids the other process has, too.
+        site.make_topics(4).await;
         let states = [(); 2].map(|()| tempfile::tempdir().unwrap());
         let [one, other] = states.each_ref().map(tempfile::TempDir::path);
         let mut first = Counter::start(&site, one, timeout);
