@@ -259,7 +259,7 @@ pub(crate) fn stray(helper: Helper, item: &TokenStream) -> TokenStream {
                 _ => "; one of the methods must be marked `#[on_message(TOPIC)]`",
             };
             format!(
-                "`#[{mark}]` needs a processor around it: write `#[processor]` above this `impl` and above the struct{another}"
+                "`#[{mark}]` needs a processor around it: write `#[processor]` above this `impl`, and above its struct `struct Name {{ … }}`{another}"
             )
         }
         _ => helper.misplaced(Place::Item),

@@ -4,15 +4,16 @@ use kproc::prelude::*;
 
 const WORDS: Topic<String, i64> = Topic::new("words");
 
-struct Totals;
+struct Totals {}
 
 impl Totals {
     #[on_message(WORDS)]
     //~^
-    fn add(&mut self) {}
+    fn add(&mut self, _word: &str, _n: i64) {}
 }
 
 fn main() {
-    Totals.add();
+    let mut totals = Totals {};
+    totals.add("", 1);
     let _ = WORDS;
 }

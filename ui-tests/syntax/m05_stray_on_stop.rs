@@ -4,7 +4,7 @@ use kproc::prelude::*;
 
 const WORDS: Topic<String, i64> = Topic::new("words");
 
-struct Totals;
+struct Totals {}
 
 impl Totals {
     #[on_stop]
@@ -13,6 +13,7 @@ impl Totals {
 }
 
 fn main() {
-    Totals.add();
+    let mut totals = Totals {};
+    totals.add();
     let _ = WORDS;
 }
