@@ -249,6 +249,15 @@ impl Handled {
         for (number, item) in block.items.iter_mut().enumerate() {
             match item {
                 BlockItem::Other { attrs, .. } => misplaced(attrs, krate.as_ref(), errors),
+                BlockItem::Unreadable { attrs, error, .. } => {
+                    wants_messages = true;
+                    // One that is marked must not be passed over in silence.
+                    if !attributes::take(attrs, krate.as_ref()).is_empty()
+                        && let Some(error) = error.take()
+                    {
+                        errors.add(error);
+                    }
+                }
                 BlockItem::Method(method) => {
                     let marks = attributes::take(&mut method.attrs, krate.as_ref());
                     wants_messages |= attributes::perhaps_meant(&method.attrs, Place::Method);

@@ -14,7 +14,12 @@ use proc_macro2::{TokenStream, TokenTree};
 use quote::ToTokens;
 use syn::{Attribute, Item, Meta};
 
-use crate::{derive, parse::item::ImplBlock, pipeline};
+use crate::{
+    derive,
+    errors::Errors,
+    parse::{item::ImplBlock, unfinished},
+    pipeline,
+};
 use mutate::{Mutator, Random};
 
 /// Inputs of a usual test run: some seconds.
@@ -70,7 +75,11 @@ impl Source {
             return Some(format!("{error} in {expansion}"));
         }
         let understood = match self {
-            Self::Processor { item, .. } => syn::parse2::<ImplBlock>(item.clone()).is_ok(),
+            Self::Processor { item, .. } => {
+                // What is not finished in it the compiler has refused before.
+                syn::parse2::<ImplBlock>(item.clone()).is_ok()
+                    || unfinished::structure(item, None, &mut Errors::default()).is_some()
+            }
             Self::Codec(_) => false,
         };
         let refused = expansion.to_string().contains("compile_error");

@@ -6,10 +6,13 @@
 use proc_macro2::{Delimiter, TokenStream, TokenTree};
 use quote::{ToTokens, TokenStreamExt};
 use syn::{
-    Attribute, Generics, Signature, Token, Type, Visibility, WhereClause, braced,
-    parse::{Parse, ParseStream},
+    Attribute, Generics, Path, Signature, Token, Type, Visibility, WhereClause, braced,
+    ext::IdentExt,
+    parse::{Parse, ParseStream, discouraged::Speculative},
     token,
 };
+
+use super::unfinished::{self, Progress};
 
 /// `impl<…> Type where … { … }`, or the same with a trait, which is then refused.
 pub(crate) struct ImplBlock {
@@ -28,9 +31,17 @@ pub(crate) struct ImplBlock {
 /// An item of an impl block.
 pub(crate) enum BlockItem {
     Method(Box<Method>),
+    /// A constant, a type or the call of a macro.
     Other {
         attrs: Vec<Attribute>,
         tokens: TokenStream,
+    },
+    /// What is not finished: the compiler has refused it already, perhaps, and we get its tokens all the same.
+    Unreadable {
+        attrs: Vec<Attribute>,
+        tokens: TokenStream,
+        /// What cannot be read, if it is not certain that the compiler has said so.
+        error: Option<syn::Error>,
     },
 }
 
@@ -86,48 +97,78 @@ impl Parse for ImplBlock {
 impl Parse for BlockItem {
     fn parse(input: ParseStream<'_>) -> syn::Result<Self> {
         let attrs = input.call(Attribute::parse_outer)?;
-        if is_method(input) {
-            let vis = input.parse()?;
-            let sig = input.parse()?;
-            let body: TokenTree = input.parse()?;
-            return if is_body(&body) {
-                Ok(Self::Method(Box::new(Method {
-                    attrs,
-                    vis,
-                    sig,
-                    body,
-                })))
-            } else {
-                Err(syn::Error::new(
-                    body.span(),
-                    "expected the method's body, `{ … }`",
-                ))
-            };
-        }
-        Ok(Self::Other {
-            attrs,
-            tokens: other_item(input)?,
+        let ahead = input.fork();
+        Ok(if is_method(input) {
+            match method(&ahead) {
+                Ok((vis, sig, body)) => {
+                    input.advance_to(&ahead);
+                    Self::Method(Box::new(Method {
+                        attrs,
+                        vis,
+                        sig,
+                        body,
+                    }))
+                }
+                Err(error) => {
+                    let mut tokens = unfinished::item(input)?;
+                    let error = match unfinished::function(&tokens) {
+                        Progress::Perhaps => Some(error),
+                        Progress::Nearly => None,
+                        Progress::Begun => {
+                            tokens = TokenStream::new();
+                            None
+                        }
+                    };
+                    Self::Unreadable { attrs, tokens, error }
+                }
+            }
+        } else if is_other(input) {
+            let tokens = other_item(input)?;
+            Self::Other { attrs, tokens }
+        } else {
+            // Nothing else may stand in a block, which the compiler says.
+            let tokens = unfinished::item(input)?;
+            let error = None;
+            Self::Unreadable { attrs, tokens, error }
         })
     }
 }
 
-/// Whether a function comes next; what is written before `fn` decides.
+fn method(input: ParseStream<'_>) -> syn::Result<(Visibility, Signature, TokenTree)> {
+    let (vis, sig, body) = (input.parse()?, input.parse()?, input.parse()?);
+    // A body that is missing is the compiler's to report.
+    if is_body(&body) || matches!(&body, TokenTree::Punct(punct) if punct.as_char() == ';') {
+        return Ok((vis, sig, body));
+    }
+    Err(syn::Error::new(
+        body.span(),
+        "expected the method's body, `{ … }`",
+    ))
+}
+
+/// Whether a function comes next: nothing but words and the name of an ABI is before `fn`.
 fn is_method(input: ParseStream<'_>) -> bool {
     let ahead = input.fork();
     if ahead.parse::<Visibility>().is_err() {
         return false;
     }
-    while !ahead.is_empty() && !ahead.peek(Token![fn]) {
-        let qualifier = ahead.peek(Token![const])
-            || ahead.peek(Token![async])
-            || ahead.peek(Token![unsafe])
-            || ahead.peek(Token![extern])
-            || ahead.peek(syn::LitStr);
-        if !qualifier || ahead.parse::<TokenTree>().is_err() {
+    while !ahead.peek(Token![fn]) {
+        let word = ahead.peek(syn::Ident::peek_any) || ahead.peek(syn::LitStr);
+        if !word || ahead.parse::<TokenTree>().is_err() {
             return false;
         }
     }
-    ahead.peek(Token![fn])
+    true
+}
+
+/// Whether a constant, a type or the call of a macro comes next.
+fn is_other(input: ParseStream<'_>) -> bool {
+    let ahead = input.fork();
+    if ahead.parse::<Visibility>().is_err() {
+        return false;
+    }
+    let is_call = |ahead: ParseStream<'_>| ahead.call(Path::parse_mod_style).is_ok() && ahead.peek(Token![!]);
+    ahead.peek(Token![const]) || ahead.peek(Token![type]) || is_call(&ahead)
 }
 
 /// `{ … }`, perhaps as the `$body:block` of a `macro_rules!` macro.
@@ -179,9 +220,15 @@ impl ToTokens for ImplBlock {
         }
         self.self_ty.to_tokens(tokens);
         self.generics.where_clause.to_tokens(tokens);
+        // Unreadable items come last: the compiler does not always find its way back from them to those behind.
+        let (unreadable, readable): (Vec<_>, Vec<_>) = self
+            .items
+            .iter()
+            .partition(|item| matches!(item, BlockItem::Unreadable { .. }));
         self.brace.surround(tokens, |tokens| {
             tokens.append_all(&self.inner_attrs);
-            tokens.append_all(&self.items);
+            tokens.append_all(readable);
+            tokens.append_all(unreadable);
         });
     }
 }
@@ -195,7 +242,12 @@ impl ToTokens for BlockItem {
                 method.sig.to_tokens(tokens);
                 method.body.to_tokens(tokens);
             }
-            Self::Other { attrs, tokens: item } => {
+            // Attributes alone would be reported once more.
+            Self::Unreadable { tokens: item, .. } if item.is_empty() => {}
+            Self::Other { attrs, tokens: item }
+            | Self::Unreadable {
+                attrs, tokens: item, ..
+            } => {
                 tokens.append_all(attrs);
                 item.to_tokens(tokens);
             }

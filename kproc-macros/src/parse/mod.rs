@@ -5,3 +5,4 @@
 pub(crate) mod arguments;
 pub(crate) mod item;
 pub(crate) mod options;
+pub(crate) mod unfinished;

@@ -1,6 +1,6 @@
 //! `#[processor]`: which half of a processor it stands on, and the way through parse, model, check and expand.
 
-use proc_macro2::{Delimiter, TokenStream, TokenTree};
+use proc_macro2::{Delimiter, Group, TokenStream, TokenTree};
 use quote::{ToTokens, quote};
 use syn::{
     Attribute, DeriveInput, Token, Type, Visibility,
@@ -12,7 +12,11 @@ use crate::{
     errors::Errors,
     expand,
     model::{Declared, Handled},
-    parse::item::{BlockItem, ImplBlock},
+    parse::{
+        arguments::StructOptions,
+        item::{BlockItem, ImplBlock},
+        unfinished,
+    },
 };
 
 /// What the attribute stands on.
@@ -61,12 +65,37 @@ fn half(input: ParseStream<'_>) -> syn::Result<Half> {
 
 fn on_struct(options: &TokenStream, tokens: &TokenStream) -> TokenStream {
     let mut errors = Errors::default();
-    let Some(mut item) = errors.ok(syn::parse2::<DeriveInput>(tokens.clone())) else {
-        return with_errors(tokens, &errors);
+    let (mut item, rest) = match syn::parse2::<DeriveInput>(tokens.clone()) {
+        Ok(item) => (item, TokenStream::new()),
+        Err(error) => {
+            let krate = StructOptions::read(options, &mut Errors::default()).krate;
+            let Some(read) = unfinished::structure(tokens, krate.as_ref(), &mut errors) else {
+                errors.add(error);
+                return with_errors(tokens, &errors);
+            };
+            read
+        }
     };
     let declared = Declared::of(options, &mut item, &mut errors);
     let state = expand::state::expand(&declared);
+    let item = with_fields(item.into_token_stream(), rest);
     with_errors(&quote!(#item #state), &errors)
+}
+
+/// The struct with more tokens behind its fields.
+fn with_fields(item: TokenStream, more: TokenStream) -> TokenStream {
+    if more.is_empty() {
+        return item;
+    }
+    let mut tokens: Vec<TokenTree> = item.into_iter().collect();
+    if let Some(TokenTree::Group(fields)) = tokens.last_mut() {
+        let inside = fields.stream();
+        let comma = (!inside.is_empty()).then(|| quote!(,));
+        let mut all = Group::new(fields.delimiter(), quote!(#inside #comma #more));
+        all.set_span(fields.span());
+        *fields = all;
+    }
+    tokens.into_iter().collect()
 }
 
 fn on_impl(options: &TokenStream, tokens: &TokenStream) -> TokenStream {
@@ -114,7 +143,9 @@ fn strip(block: &mut ImplBlock) {
     for item in &mut block.items {
         match item {
             BlockItem::Method(method) => attributes::take(&mut method.attrs, None),
-            BlockItem::Other { attrs, .. } => attributes::take(attrs, None),
+            BlockItem::Other { attrs, .. } | BlockItem::Unreadable { attrs, .. } => {
+                attributes::take(attrs, None)
+            }
         };
     }
 }
