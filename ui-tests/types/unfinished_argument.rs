@@ -1,0 +1,28 @@
+//! An argument whose type is not written yet; the processor stands.
+
+use kproc::prelude::*;
+
+const WORDS: Topic<String, i64> = Topic::new("words");
+
+#[processor]
+#[derive(Default)]
+struct Totals {
+    #[state]
+    totals: Table<String, i64>,
+}
+
+#[processor]
+impl Totals {
+    #[on_message(WORDS)]
+    fn add(&mut self, word: &str, n: ) {}
+    //~^
+
+    #[every("1s")]
+    fn publish(&mut self) {
+        let _ = &self.totals;
+    }
+}
+
+fn main() {
+    let _ = kproc::App::new("app").processor::<Totals>();
+}

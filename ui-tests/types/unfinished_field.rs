@@ -1,0 +1,28 @@
+//! A field whose type is not written yet; its use is not reported, and the other stores stand.
+
+use kproc::prelude::*;
+
+const WORDS: Topic<String, i64> = Topic::new("words");
+
+#[processor]
+#[derive(Default)]
+struct Totals {
+    #[state]
+    latest: ,
+    //~^
+    #[state]
+    totals: Table<String, i64>,
+}
+
+#[processor]
+impl Totals {
+    #[on_message(WORDS)]
+    fn add(&mut self, word: &str, n: i64) -> Result<()> {
+        self.latest.put(word, &n)?;
+        Ok(self.totals.put(word, &n)?)
+    }
+}
+
+fn main() {
+    let _ = kproc::App::new("app").processor::<Totals>();
+}
