@@ -130,6 +130,23 @@ use proc_macro::TokenStream;
 /// or because another crate re-exports it, say so on both halves: `#[processor(crate = facade::kproc)]`. For a
 /// renamed dependency one line at the root of the crate does it for all processors:
 /// `extern crate streams as kproc;`.
+///
+/// # Errors you may meet
+///
+/// - `` `Totals` is not marked `#[processor]` ``:
+///   the impl block is marked and its struct is not: write `#[processor]` above both.
+/// - `` `Totals` is not a processor``:
+///   the other way round: the struct, or nothing, is marked. The impl block with the handlers needs `#[processor]`, too.
+/// - `` `Totals` handles no message: mark the method that takes the records of a topic `#[on_message(TOPIC)]` ``:
+///   a processor has one `#[on_message]` method at least.
+/// - ``a processor cannot borrow: it outlives every record. Remove `'a` and own what the fields hold (`String` instead of `&str`)``:
+///   a field keeps what outlives the record: `String`, or the item's owned form.
+/// - ``a handler takes `&mut self` first: `fn add(&mut self, …)` ``:
+///   handlers are methods: `&mut self`, or `&self`, comes before all else.
+/// - ``a handler returns `()` or `Result<()>`, not `i64` ``:
+///   what comes of a record is sent (`ctx.send`) or stored, and not returned.
+/// - ``unknown option `nme`; did you mean `name`?``:
+///   the options of each half are above.
 #[proc_macro_attribute]
 pub fn processor(options: TokenStream, item: TokenStream) -> TokenStream {
     pipeline::expand(&options.into(), &item.into()).into()
@@ -159,6 +176,21 @@ pub fn processor(options: TokenStream, item: TokenStream) -> TokenStream {
 ///
 /// const ORDERS: Topic<String, Order> = Topic::new("orders");
 /// ```
+///
+/// # Errors you may meet
+///
+/// - `` `#[derive(Codec)]` needs a format: add `#[codec(json)]` or `#[codec(postcard)]` ``:
+///   write one of the two beside the derive.
+/// - ``unknown option `avro`: `#[codec]` has `json`, `postcard` and `crate = path` ``:
+///   another format is a type of your own with `impl Codec`.
+/// - ``serde cannot write and read `Order` ``:
+///   the type needs both of serde's derives: `#[derive(Serialize, Deserialize, Codec)]`.
+/// - `` `Plain` is not a record type``:
+///   what is in a `Topic` or `Table` has a codec: derive one, or wrap a foreign type in `Json<T>` or `Postcard<T>`.
+/// - `` `kproc::Json<Vec<u8>>` cannot be the key of a store``:
+///   keys are in order and found by their bytes: use numbers, texts, bytes, or tuples of them.
+/// - ``cannot find attribute `codec` in this scope``:
+///   `#[codec(…)]` belongs to this derive: write `Codec` into `#[derive(…)]`.
 #[proc_macro_derive(Codec, attributes(codec))]
 pub fn codec(item: TokenStream) -> TokenStream {
     derive::codec(item.into()).into()
@@ -197,6 +229,19 @@ pub fn codec(item: TokenStream) -> TokenStream {
 /// #     }
 /// # }
 /// ```
+///
+/// # Errors you may meet
+///
+/// - ``evaluation panicked: field `pending` is a store without `#[state]`: it would never open. Write `#[state]` above it``:
+///   write the mark; whoever used the table would find it closed.
+/// - `` `HashMap<String, i64>` is not a store``:
+///   a map in memory is plain Rust: remove the mark, or make it a `Table<String, i64>`.
+/// - ``the store name `pending` is used by field `pending` already, and each store has its own changelog: give this one another name, `#[state(name = "…")]` ``:
+///   two fields would share one changelog: name one of them by `#[state(name = "…")]`.
+/// - ``the name of a store is part of the name of its changelog topic, and Kafka does not allow ' ' there …``:
+///   the name becomes part of a topic's name.
+/// - `` `#[state]` goes on a field of a struct marked `#[processor]`, such as `totals: Table<String, i64>`, and nowhere else``:
+///   the struct is not marked, or the mark is not on a field.
 #[proc_macro_attribute]
 pub fn state(_: TokenStream, item: TokenStream) -> TokenStream {
     attributes::stray(Helper::State, &item.into()).into()
@@ -250,6 +295,27 @@ pub fn state(_: TokenStream, item: TokenStream) -> TokenStream {
 ///
 /// - `start = earliest` (the default) or `start = latest`: where to begin as long as nothing was committed. Later
 ///   starts go on where the last one ended.
+///
+/// # Errors you may meet
+///
+/// - `` `#[on_message]` needs the topic that it handles: `#[on_message(ORDERS)]` ``:
+///   name the constant of the topic in the parentheses.
+/// - ``expected a typed topic: …``:
+///   a name has no types: declare the constant, and name that.
+/// - ``this handler takes `u64`, which a topic of `String` does not give``:
+///   take what the type lends: `&str` or `String` for `String`; the order is `(ctx, key, value)`.
+/// - ``this handler takes `&i64`, which a topic of `i64` does not give``:
+///   numbers come by value: `i64`.
+/// - `` `WORDS` is handled by `add` already, and a topic has one handler in a processor: …``:
+///   call one method from the other.
+/// - ``what a handler is given lives for this call only, so nothing of it is `'static`: …``:
+///   write `Order<'_>`, and copy what is to be kept.
+/// - ``the context comes first: an `#[on_message]` method takes `(&mut self, ctx: &mut Context<'_>, …)` ``:
+///   move it to the front.
+/// - `` `add` has 4 arguments; …``:
+///   offset, headers and times are in the context.
+/// - `` `#[on_message]` needs a processor around it: write `#[processor]` above this `impl`, and above its struct `struct Name { … }` ``:
+///   the impl block is not marked.
 #[proc_macro_attribute]
 pub fn on_message(_: TokenStream, item: TokenStream) -> TokenStream {
     attributes::stray(Helper::OnMessage, &item.into()).into()
@@ -304,6 +370,21 @@ pub fn on_message(_: TokenStream, item: TokenStream) -> TokenStream {
 /// - `stream_time`: goes by stream time, the highest timestamp of a record that the task has seen, instead of by
 ///   the wall clock. Stream time stands still while no records come, and runs fast while old ones are caught up
 ///   with.
+///
+/// # Errors you may meet
+///
+/// - `` `10` has no unit: …``:
+///   write `"10s"`.
+/// - ``a period is a text in quotes, and written here: `#[every("10s")]` ``:
+///   with quotes and a unit; constants cannot be read here.
+/// - `` `0s` would fire without end: the shortest period is `"1ms"` ``:
+///   a millisecond is the shortest.
+/// - ``unknown option `jitter`: `#[every]` has `stream_time` ``:
+///   there is one option.
+/// - ``an `#[every]` method is not given a `i64` ``:
+///   the time is a `Timestamp`: take it, and ask it for `as_millis()`.
+/// - `` `#[every]` needs a processor around it: …``:
+///   the impl block is not marked.
 #[proc_macro_attribute]
 pub fn every(_: TokenStream, item: TokenStream) -> TokenStream {
     attributes::stray(Helper::Every, &item.into()).into()
@@ -331,6 +412,19 @@ pub fn every(_: TokenStream, item: TokenStream) -> TokenStream {
 /// }
 /// # }
 /// ```
+///
+/// # Errors you may meet
+///
+/// - `` `begin` has 2 arguments; …``:
+///   it takes the context or nothing.
+/// - `` `#[on_start]` and `#[on_stop]` methods take `ctx: &mut Context<'_>` or nothing, not `kproc::Timestamp` ``:
+///   the times are in the context.
+/// - `` `one` is `#[on_start]` already, and a processor has one such method: …``:
+///   call the second one from the first.
+/// - `` `#[on_start]` takes no options: write it alone``:
+///   periods belong to `#[every("10s")]`.
+/// - `` `#[on_start]` needs a processor around it: …``:
+///   the impl block is not marked.
 #[proc_macro_attribute]
 pub fn on_start(_: TokenStream, item: TokenStream) -> TokenStream {
     attributes::stray(Helper::OnStart, &item.into()).into()
@@ -359,6 +453,15 @@ pub fn on_start(_: TokenStream, item: TokenStream) -> TokenStream {
 /// }
 /// # }
 /// ```
+///
+/// # Errors you may meet
+///
+/// - `` `end` has 2 arguments; …``:
+///   it takes the context or nothing; a reason is not told.
+/// - `` `one` is `#[on_stop]` already, and a processor has one such method: …``:
+///   call the second one from the first.
+/// - `` `#[on_stop]` needs a processor around it: …``:
+///   the impl block is not marked.
 #[proc_macro_attribute]
 pub fn on_stop(_: TokenStream, item: TokenStream) -> TokenStream {
     attributes::stray(Helper::OnStop, &item.into()).into()
@@ -435,6 +538,17 @@ pub fn on_stop(_: TokenStream, item: TokenStream) -> TokenStream {
 /// # assert_eq!(driver.receive(&REMINDERS)?, None);
 /// # Ok::<(), kproc::Error>(())
 /// ```
+///
+/// # Errors you may meet
+///
+/// - ``an `#[on_schedule]` method is not given a `u64` ``:
+///   timers are told apart by `TimerId`, as `ctx.schedule` returns it.
+/// - `` `#[on_schedule]` takes no options: write it alone; a period is the argument of `#[every("10s")]` ``:
+///   the period is given to `ctx.schedule`; a fixed one is an `#[every("10s")]` method.
+/// - `` `one` is `#[on_schedule]` already, and a processor has one such method: …``:
+///   ask in it which timer it is.
+/// - `` `#[on_schedule]` needs a processor around it: …``:
+///   the impl block is not marked.
 #[proc_macro_attribute]
 pub fn on_schedule(_: TokenStream, item: TokenStream) -> TokenStream {
     attributes::stray(Helper::OnSchedule, &item.into()).into()

@@ -78,12 +78,12 @@ fn on_struct(options: &TokenStream, tokens: &TokenStream) -> TokenStream {
     };
     let declared = Declared::of(options, &mut item, &mut errors);
     let state = expand::state::expand(&declared);
-    let item = with_fields(item.into_token_stream(), rest);
+    let item = with_fields(item.into_token_stream(), &rest);
     with_errors(&quote!(#item #state), &errors)
 }
 
 /// The struct with more tokens behind its fields.
-fn with_fields(item: TokenStream, more: TokenStream) -> TokenStream {
+fn with_fields(item: TokenStream, more: &TokenStream) -> TokenStream {
     if more.is_empty() {
         return item;
     }
