@@ -169,6 +169,8 @@ fn first_line(item: &TokenStream) -> TokenStream {
 }
 
 #[cfg(test)]
+mod orders;
+#[cfg(test)]
 mod snapshots;
 #[cfg(test)]
 mod tests;
