@@ -115,7 +115,15 @@ impl<E: Into<BoxError>> From<E> for Error {
     }
 }
 
-/// What a handler may return.
+/// What a handler may return: nothing, or a result of nothing with any error that kproc can take ([`IntoError`]).
+///
+/// ```
+/// use kproc::Outcome;
+///
+/// assert!(().outcome().is_ok());
+/// assert!("7".parse::<i64>().map(drop).outcome().is_ok());
+/// assert!("x".parse::<i64>().map(drop).outcome().is_err());
+/// ```
 #[diagnostic::on_unimplemented(
     message = "a handler returns `()` or `Result<()>`, not `{Self}`",
     label = "not the result of a handler",
@@ -143,6 +151,16 @@ impl<E: IntoError> Outcome for std::result::Result<(), E> {
 }
 
 /// An error a handler may return.
+///
+/// It is what turns into an [`Error`]: every `std::error::Error` that is `Send + Sync`, texts, and boxed errors.
+///
+/// ```
+/// use kproc::IntoError;
+///
+/// assert_eq!("no such order".into_error().to_string(), "no such order");
+/// let error = "x".parse::<i64>().expect_err("no number");
+/// assert_eq!(error.into_error().to_string(), "invalid digit found in string");
+/// ```
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is not an error a handler can return",
     label = "does not turn into `kproc::Error`",

@@ -9,6 +9,18 @@ use kproc_store::codec::{Codec, Encode, EncodeError};
 ///
 /// Never the item by value: were both possible, clippy (`needless_borrows_for_generic_args`) would complain
 /// about every `&total`.
+/// ```
+/// use kproc::prelude::*;
+///
+/// const TOTALS: Topic<String, i64> = Topic::new("totals");
+///
+/// # fn handler(ctx: &mut Context<'_>, word: &str, total: i64) -> Result<()> {
+/// ctx.send(&TOTALS, word, &total)?;
+/// ctx.send(&TOTALS, Some(word), None::<&i64>)?; // the value is null: a tombstone
+/// ctx.send(&TOTALS, Null, &total)?; // the key is
+/// # Ok(())
+/// # }
+/// ```
 #[diagnostic::on_unimplemented(
     message = "the value of this topic is a `{C}`, passed by reference; found `{Self}`",
     label = "the value goes here, as a reference to a `{C}`",

@@ -168,6 +168,15 @@ pub trait Codec: Data {
 }
 
 /// A value that can be written as a `C`.
+/// ```
+/// use kproc_store::codec::Encode;
+///
+/// let mut bytes = Vec::new();
+/// Encode::<String>::encode("tea", &mut bytes)?; // a `str` is written as a `String` is
+/// Encode::<i32>::encode(&1, &mut bytes)?;
+/// assert_eq!(bytes, b"tea\0\0\0\x01");
+/// # Ok::<(), kproc_store::codec::EncodeError>(())
+/// ```
 #[diagnostic::on_unimplemented(
     message = "this takes values of type `{C}`, and `{Self}` is none",
     label = "pass a reference to a `{C}` (`&str` for `String`)"
@@ -178,6 +187,17 @@ pub trait Encode<C: Codec> {
 }
 
 /// A type whose bytes sort as its values do: what a store may have as key.
+/// ```
+/// use kproc_store::codec::{EncodeKey, KeyCodec};
+///
+/// let key = |number: i64| {
+///     let mut bytes = Vec::new();
+///     EncodeKey::<i64>::put(&number, &mut bytes, true).map(|()| bytes)
+/// };
+/// assert!(key(-1)? < key(0)? && key(0)? < key(1)?);
+/// assert_eq!(i64::decode_key(&key(-1)?)?, -1);
+/// # Ok::<(), Box<dyn std::error::Error>>(())
+/// ```
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot be the key of a store",
     label = "not a type whose bytes sort as its values do",
@@ -251,6 +271,23 @@ impl<C: KeyCodec, T: EncodeKey<C> + ?Sized> EncodeKey<C> for &T {
 }
 
 /// A type that a handler may ask for where the topic (or store) holds a `C`.
+///
+/// A type of your own becomes one by an impl:
+///
+/// ```
+/// use kproc_store::codec::FromItem;
+///
+/// /// A word in lower case.
+/// struct Lower(String);
+///
+/// impl FromItem<'_, String> for Lower {
+///     fn from_item(word: &str) -> Self {
+///         Self(word.to_lowercase())
+///     }
+/// }
+///
+/// assert_eq!(Lower::from_item("Tea").0, "tea");
+/// ```
 #[diagnostic::on_unimplemented(
     message = "this handler takes `{Self}`, which a topic or store of `{C}` does not give",
     label = "a topic or store of `{C}` does not give this",
@@ -262,6 +299,11 @@ pub trait FromItem<'a, C: Data>: Sized {
 }
 
 /// The owned form of an item, where there is one: what `entry` lends and what tests receive.
+/// ```
+/// use kproc_store::codec::Own;
+///
+/// assert_eq!(String::own("tea"), "tea".to_owned());
+/// ```
 #[diagnostic::on_unimplemented(
     message = "`{Self}` borrows from its record, so it has no owned form",
     label = "use `get` and `put` here, or a type without a lifetime"
