@@ -3,7 +3,8 @@
 //! - `syntax/`: mistakes that kproc's macros report, in our words.
 //! - `types/`: mistakes that the compiler reports, led by our types; its words change from version to version.
 //!
-//! Odd programs that are right are in `tests/pass`.
+//! Odd programs that are right are in `tests/pass`; those that a crate of its own must be for (another name of kproc, another
+//! edition, another `core`, every lint denied) are in `outside`, and `clippy` looks at them.
 //!
 //! One mistake per file, and the file is named for it and marks it by `//~^`. After a change of texts: `TRYBUILD=overwrite
 //! cargo test -p ui-tests`, then read the difference: a message is good if it says what is wrong, where, and what to
