@@ -2,6 +2,8 @@
 //!
 //! It is written in the same transactions as the stores, which is what ties them together.
 
+use std::time::Duration;
+
 use heed::{Database, RoTxn, RwTxn, types::Bytes};
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
 
@@ -94,7 +96,7 @@ impl Meta<'_> {
     }
 
     /// Whether any store has a position.
-    pub(crate) fn has_positions(self, txn: &RoTxn<'_>) -> heed::Result<bool> {
+    fn has_positions(self, txn: &RoTxn<'_>) -> heed::Result<bool> {
         Ok(self
             .0
             .prefix_iter(txn, POSITION.as_bytes())?
@@ -153,6 +155,16 @@ impl Meta<'_> {
     /// When the state was last known to be near the end of its changelogs.
     pub(crate) fn fresh(self, txn: &RoTxn<'_>) -> heed::Result<Option<Timestamp>> {
         Ok(self.get(txn, FRESH)?.map(Timestamp::from_millis))
+    }
+
+    /// How long ago that was. No time, if there is nothing in it of any changelog.
+    pub(crate) fn age(self, txn: &RoTxn<'_>, now: Timestamp) -> heed::Result<Duration> {
+        let fresh = if self.has_positions(txn)? {
+            self.fresh(txn)?
+        } else {
+            None
+        };
+        Ok(fresh.map_or(Duration::ZERO, |fresh| now.since(fresh)))
     }
 
     pub(crate) fn put_fresh(self, txn: &mut RwTxn<'_>, at: Timestamp) -> heed::Result<()> {

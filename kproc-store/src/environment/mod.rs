@@ -25,6 +25,7 @@ use std::{
         Arc, Mutex, MutexGuard, PoisonError,
         atomic::{AtomicUsize, Ordering::SeqCst},
     },
+    time::Duration,
 };
 
 pub(crate) use base::{Base, BaseRange};
@@ -156,6 +157,13 @@ impl Environment {
     /// How many entries a store has. LMDB knows; nothing is counted.
     pub fn entries(&self, store: usize) -> Result<u64, StoreError> {
         self.read(|txn| self.inner.store(store).database.len(txn))
+    }
+
+    /// Whether a deletion that the state has not seen may be gone from its changelogs, which keep them for so long. `now` is
+    /// wall time. Brokers' clocks may be ahead by a part in 24 of that: an hour of a day.
+    pub fn is_outdated(&self, now: Timestamp, tombstone_retention: Duration) -> Result<bool, StoreError> {
+        let age = self.read(|txn| self.inner.lmdb.meta.age(txn, now))?;
+        Ok(start::is_outdated(age, tombstone_retention))
     }
 
     /// The input positions and stream time of the last commit, and the positions of the stores.

@@ -70,9 +70,9 @@ pub(super) fn start(
     env.clear_stale_readers().map_err(fault)?;
     let checksum = match now {
         Some(now) => {
-            let known = read_meta(directory, &env, stores).map_err(fault)??;
-            let age = known.fresh.map_or(Duration::ZERO, |fresh| now.since(fresh));
-            if age > options.tombstone_retention {
+            let known = read_meta(directory, &env, stores, now).map_err(fault)??;
+            let age = known.age;
+            if is_outdated(age, options.tombstone_retention) {
                 return Err(Failure::Bad(Reason::outdated(format!(
                     "the state is {} hours old, and its changelogs keep deletions for {} hours only",
                     age.as_secs() / 3600,
@@ -153,11 +153,16 @@ pub(crate) fn damage(error: &heed::Error) -> Option<String> {
     }
 }
 
+/// See [`Environment::is_outdated`](super::Environment::is_outdated).
+pub(super) fn is_outdated(age: Duration, tombstone_retention: Duration) -> bool {
+    age > tombstone_retention - tombstone_retention / 24
+}
+
 /// What an environment says of itself.
 struct Known {
     checksum: bool,
-    /// When the state was last known to be near the end of its changelogs, if it has any.
-    fresh: Option<Timestamp>,
+    /// How long ago the state was last known to be near the end of its changelogs.
+    age: Duration,
 }
 
 /// Reads what the environment says of itself, and compares types.
@@ -165,6 +170,7 @@ fn read_meta(
     directory: &Path,
     env: &Env<WithoutTls>,
     stores: &[StoreSpec],
+    now: Timestamp,
 ) -> heed::Result<Result<Known, Failure>> {
     let none = || Failure::Bad(Reason::damaged("the data file is not one of kproc's".into()));
     let opened = env.open_databases_and_commit(env.read_txn()?, |opener, txn| {
@@ -202,13 +208,8 @@ fn read_meta(
         }
     }
     let checksum = meta.checksum(&txn)?.unwrap_or(false);
-    // Without positions there are no changelogs, and nothing that the state could have missed.
-    let fresh = if meta.has_positions(&txn)? {
-        meta.fresh(&txn)?
-    } else {
-        None
-    };
-    Ok(Ok(Known { checksum, fresh }))
+    let age = meta.age(&txn, now)?;
+    Ok(Ok(Known { checksum, age }))
 }
 
 type BytesDatabase<'e> = Database<'e, Bytes, Bytes>;

@@ -354,8 +354,17 @@ fn a_state_older_than_the_tombstones_of_its_changelogs_is_rebuilt() {
     let (environment, _) = open(directory.path(), &["a"], NOW);
     environment.commit(&mut [], &point(5)).unwrap();
     environment.close().unwrap();
-    let (environment, condition) = open(directory.path(), &["a"], hours(23));
+    let (environment, condition) = open(directory.path(), &["a"], hours(22));
     assert_eq!(condition, Condition::Intact);
+    // It can become too old while it is open, and while it is read what it has missed.
+    let kept = |hours: u64| Duration::from_secs(hours * 3600);
+    for (now, kept, outdated) in [(22, kept(24), false), (25, kept(24), true), (2, kept(1), true)] {
+        assert_eq!(
+            environment.is_outdated(hours(now), kept).unwrap(),
+            outdated,
+            "{now}"
+        );
+    }
     environment.close().unwrap();
     let (environment, condition) = open(directory.path(), &["a"], hours(25));
     let Condition::Rebuild {

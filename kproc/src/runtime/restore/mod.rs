@@ -13,7 +13,7 @@ mod topics;
 
 use std::{convert::Infallible, path::PathBuf, sync::Arc, time::Duration};
 
-use kproc_store::{Condition, Environment, Opened};
+use kproc_store::{Condition, Environment, EnvironmentOptions, Opened};
 
 pub(super) use self::inputs::Whose;
 use self::{changelog::Changelogs, progress::Progress};
@@ -36,6 +36,9 @@ use crate::{
 /// A restore that has got nowhere for so long says what it waits for.
 const TELL_AFTER: Duration = Duration::from_secs(3);
 
+/// So many times changelogs are read before it is said that it takes too long.
+const REPLAYS: u32 = 3;
+
 /// What restoring takes.
 pub(super) struct Restore {
     pub(super) plan: Arc<Plan>,
@@ -55,31 +58,27 @@ impl Restore {
 
         self.read_committed(slot).await?;
         if slot.kept.is_empty() {
-            slot.kept = self.open(tenure.task)?;
+            slot.kept = self.open(tenure.task, self.plan.settings.store.tombstone_retention)?;
         }
         let topics = self.identify(slot).await?;
-        let mut moved = false;
+        let retention = self.retention(slot, &topics);
         let mut progress = Progress::new(self, tenure);
-        for kept in &mut slot.kept {
-            let Kept {
-                processor,
-                environment,
-                changelogs,
-            } = kept;
-            for changelog in changelogs {
-                let mut one = Changelogs {
-                    restore: self,
-                    task: tenure.task,
-                    processor: *processor,
-                    environment,
-                };
-                moved |= one.restore(changelog, &mut progress).await?;
+        let mut moved = self.replay(slot, &mut progress).await?;
+        let mut tries = 1;
+        while let Some(processor) = self.has_missed_deletions(slot, &progress, retention)? {
+            if tries == REPLAYS {
+                return Err(self.state(tenure.task, processor, takes_too_long(retention)));
             }
+            tries += 1;
+            slot.close_environments();
+            // It finds them too old, too, and begins with nothing.
+            slot.kept = self.open(tenure.task, retention)?;
+            moved |= self.replay(slot, &mut progress).await?;
         }
         progress.end(self.entries(slot)?);
         if progress.done() >= self.plan.settings.reopen_after {
             slot.close_environments();
-            slot.kept = self.open(tenure.task)?;
+            slot.kept = self.open(tenure.task, retention)?;
         }
         let whose = self.seek(slot, &topics, moved).await?;
         for kept in &slot.kept {
@@ -90,6 +89,49 @@ impl Restore {
                 .map_err(|error| self.state(tenure.task, kept.processor, error.to_string()))?;
         }
         Ok(whose)
+    }
+
+    /// Reads the changelogs to their ends. Whether there was anything in them that the state did not have.
+    async fn replay(&self, slot: &mut Slot, progress: &mut Progress<'_>) -> Result<bool, RunError> {
+        let task = slot.tenure.task;
+        let mut moved = false;
+        for kept in &mut slot.kept {
+            let Kept {
+                processor,
+                environment,
+                changelogs,
+            } = kept;
+            for changelog in changelogs {
+                let mut one = Changelogs {
+                    restore: self,
+                    task,
+                    processor: *processor,
+                    environment,
+                };
+                moved |= one.restore(changelog, progress).await?;
+            }
+        }
+        Ok(moved)
+    }
+
+    /// A processor whose changelogs may have lost deletions before they were read: they keep them for so long after they
+    /// were written, and the state is older than that, now that all is read.
+    fn has_missed_deletions(
+        &self,
+        slot: &Slot,
+        progress: &Progress<'_>,
+        retention: Duration,
+    ) -> Result<Option<usize>, RunError> {
+        if progress.done() == 0 {
+            return Ok(None);
+        }
+        for kept in &slot.kept {
+            let outdated = kept.environment.is_outdated(self.clock.wall(), retention);
+            if outdated.map_err(|error| self.state(slot.tenure.task, kept.processor, error.to_string()))? {
+                return Ok(Some(kept.processor));
+            }
+        }
+        Ok(None)
     }
 
     /// How many entries a task's stores have.
@@ -141,7 +183,11 @@ impl Restore {
     }
 
     /// Opens the environments of a task.
-    fn open(&self, task: TaskId) -> Result<Vec<Kept>, RunError> {
+    fn open(&self, task: TaskId, tombstone_retention: Duration) -> Result<Vec<Kept>, RunError> {
+        let options = EnvironmentOptions {
+            tombstone_retention,
+            ..self.plan.settings.store.clone()
+        };
         let topology = &self.plan.topology;
         let mut all = Vec::new();
         for &processor in &topology.groups[task.group].processors {
@@ -155,7 +201,7 @@ impl Restore {
             if self.plan.has(Sabotage::StateWiped) {
                 let _ = std::fs::remove_dir_all(&directory);
             }
-            let opened = Environment::open(&directory, &stores, &self.plan.settings.store, self.clock.wall());
+            let opened = Environment::open(&directory, &stores, &options, self.clock.wall());
             let Opened {
                 environment,
                 condition,
@@ -204,4 +250,13 @@ impl Restore {
             reason,
         }
     }
+}
+
+#[cold]
+fn takes_too_long(retention: Duration) -> String {
+    format!(
+        "the restore takes longer than the changelogs keep deletions ({}), so that it may miss some: raise their \
+         `delete.retention.ms`",
+        humantime::format_duration(retention)
+    )
 }

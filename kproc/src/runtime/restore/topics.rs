@@ -1,5 +1,7 @@
 //! Which topics a task's are: state of one that was deleted and made again is refused.
 
+use std::time::Duration;
+
 use super::{
     super::{
         error::{BEGIN_ANEW, RunError},
@@ -45,6 +47,22 @@ impl Restore {
             }
         }
         Ok(topics)
+    }
+
+    /// For how long the task's changelogs keep deletions: the least of them, and what the settings say of those of which it
+    /// is not known.
+    pub(super) fn retention(&self, slot: &Slot, topics: &Found) -> Duration {
+        let changelogs = slot.kept.iter().flat_map(|kept| &kept.changelogs);
+        let found = changelogs.filter_map(|changelog| {
+            let topic = topics.get(&changelog.partition.topic)?;
+            let (_, millis) = topic
+                .config
+                .iter()
+                .find(|(name, _)| name == "delete.retention.ms")?;
+            millis.parse().ok().map(Duration::from_millis)
+        });
+        let usual = self.plan.settings.store.tombstone_retention;
+        found.min().unwrap_or(usual).min(usual)
     }
 
     /// Whether the state in any of these environments is of another topic.

@@ -45,6 +45,8 @@ pub(super) struct Site {
     slots: [Slot; SLOTS.len()],
     machines: [Arc<Machine>; SLOTS.len()],
     started: u64,
+    /// By how many minutes the wall clock was set back, all in all.
+    pub(super) set_back: i64,
     /// Nothing happens to state that would be a reason to begin it anew.
     state_is_safe: bool,
     /// What was found to be wrong, and is not told yet.
@@ -99,6 +101,7 @@ impl Site {
             diary: Diary::default(),
             slots: [(); SLOTS.len()].map(|()| Slot::default()),
             started: 0,
+            set_back: 0,
             state_is_safe: plan.events.iter().all(|event| event.kind.spares_state()),
             wrong: None,
         }
