@@ -155,7 +155,7 @@ pub(crate) fn damage(error: &heed::Error) -> Option<String> {
 
 /// See [`Environment::is_outdated`](super::Environment::is_outdated).
 pub(super) fn is_outdated(age: Duration, tombstone_retention: Duration) -> bool {
-    age > tombstone_retention - tombstone_retention / 24
+    age > tombstone_retention / 24 * 23
 }
 
 /// What an environment says of itself.

@@ -173,7 +173,7 @@ fn what_changelogs_may_have_forgotten_meanwhile_is_restored_from_their_beginning
             1,
             &[("cleanup.policy", "compact"), ("delete.retention.ms", kept)],
         );
-        let mut count = |world: &mut World, slot, records| {
+        let count = |world: &mut World, slot, records| {
             for number in 0..records {
                 world.write("words", 0, &format!("k{number}"), number);
             }
