@@ -273,19 +273,34 @@ pub(crate) fn stray(helper: Helper, item: &TokenStream) -> TokenStream {
 
 /// Whether these are a function that takes `self`.
 fn is_method(item: &TokenStream) -> bool {
-    let mut tokens = item.clone().into_iter();
-    let is_fn = |token: &TokenTree| matches!(token, TokenTree::Ident(word) if word == "fn");
-    let arguments = |token| match token {
-        TokenTree::Group(group) if group.delimiter() == Delimiter::Parenthesis => Some(group.stream()),
-        _ => None,
-    };
-    tokens.by_ref().any(|token| is_fn(&token))
-        && tokens.find_map(arguments).is_some_and(|arguments| {
-            let first = split_at_commas(arguments).swap_remove(0);
-            first
-                .into_iter()
-                .any(|token| matches!(token, TokenTree::Ident(word) if word == "self"))
-        })
+    arguments_of(item.clone()).is_some_and(|arguments| {
+        let first = split_at_commas(arguments).swap_remove(0);
+        first
+            .into_iter()
+            .any(|token| matches!(token, TokenTree::Ident(word) if word == "self"))
+    })
+}
+
+/// What is between the parentheses of a function: not in those of its visibility, nor of its generic parameters.
+pub(crate) fn arguments_of(function: impl IntoIterator<Item = TokenTree>) -> Option<TokenStream> {
+    let mut tokens = function.into_iter();
+    tokens.find(|token| matches!(token, TokenTree::Ident(word) if word == "fn"))?;
+    let mut depth = 0_usize;
+    let mut after_minus = false;
+    for token in tokens {
+        match &token {
+            TokenTree::Punct(punct) if punct.as_char() == '<' => depth += 1,
+            TokenTree::Punct(punct) if punct.as_char() == '>' && !after_minus => {
+                depth = depth.saturating_sub(1);
+            }
+            TokenTree::Group(group) if group.delimiter() == Delimiter::Parenthesis && depth == 0 => {
+                return Some(group.stream());
+            }
+            _ => {}
+        }
+        after_minus = matches!(&token, TokenTree::Punct(punct) if punct.as_char() == '-');
+    }
+    None
 }
 
 /// The nearest of the known names, if it is near enough to have been meant.
