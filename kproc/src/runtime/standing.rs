@@ -64,6 +64,13 @@ impl Worker {
             }
             self.commit_again(tasks, deadline).await?;
         }
+        // Whoever is a member may have been too slow to give a single partition back.
+        let now = self.clock.now();
+        for tenure in tasks {
+            if self.board.is_over(*tenure, now) {
+                self.disowned(*tenure);
+            }
+        }
         Ok(())
     }
 
