@@ -97,7 +97,6 @@ impl Outlet {
 
     fn init_fails(&mut self, error: ClusterError) -> cluster::Result<()> {
         use ClusterErrorKind as Kind;
-        self.settled = Settled::No;
         let again = error.kind.is_transient() || matches!(error.kind, Kind::Fenced | Kind::ProducerFailed);
         if again && self.rebuilds.failed(self.clock.now()).is_ok() {
             tracing::warn!(

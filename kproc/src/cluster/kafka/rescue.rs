@@ -21,7 +21,8 @@ use std::{
 use super::{client_thread::no_thread, log::Log, native::Client};
 use crate::cluster::Result;
 
-/// How often each client is looked at. Also, how long a call of a transaction waits for.
+/// How often each client is looked at. A call of a transaction waits for as long as that (`CALL`, among their steps), so it
+/// should have returned by the next look but one.
 const INTERVAL: Duration = Duration::from_secs(1);
 
 /// Looks at clients from time to time, on a thread of its own, which ends after this and the last of them.
