@@ -75,11 +75,13 @@ impl Restore {
             slot.kept = self.open(tenure.task, retention)?;
             moved |= self.replay(slot, &mut progress).await?;
         }
-        progress.end(self.entries(slot)?);
         if progress.done() >= self.plan.settings.reopen_after {
             slot.close_environments();
             slot.kept = self.open(tenure.task, retention)?;
+            // What could not be closed well begins with nothing again.
+            moved |= self.replay(slot, &mut progress).await?;
         }
+        progress.end(self.entries(slot)?);
         let whose = self.seek(slot, &topics, moved).await?;
         for kept in &slot.kept {
             let own = kept.changelogs.iter().map(|changelog| &changelog.partition.topic);

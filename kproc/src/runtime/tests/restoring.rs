@@ -1,6 +1,15 @@
 //! State comes back from its changelog: all of it, before the first record, and no more often than needed.
 
-use std::time::Duration;
+use std::{
+    io,
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering::Relaxed},
+    },
+    time::Duration,
+};
+
+use kproc_store::{DiskStep, Host};
 
 use crate::{Clock, Offset, Partition, TopicPartition, runtime::TaskPhase, testing::exec::Executor};
 
@@ -47,6 +56,44 @@ fn state_is_whole_before_the_first_record() {
     assert_eq!(world.stop(&instance), Ok(()));
     let counts = world.last_values("counts", 4);
     assert_eq!(counts.len(), 40);
+    assert!(counts.values().all(|count| *count == 6), "{counts:?}");
+}
+
+/// A disk that cannot sync, once.
+#[derive(Debug, Default)]
+struct NoSync(AtomicBool);
+
+impl Host for NoSync {
+    fn boot(&self) -> Option<String> {
+        Some("one".into())
+    }
+
+    fn allow(&self, step: DiskStep) -> io::Result<()> {
+        let refused = step == DiskStep::Sync && !self.0.swap(true, Relaxed);
+        if refused {
+            Err(io::ErrorKind::StorageFull.into())
+        } else {
+            Ok(())
+        }
+    }
+}
+
+/// Else nothing would ever bring it back: the next commit would go on from the end of the changelog.
+#[test]
+fn state_that_does_not_survive_being_opened_anew_is_restored_again() {
+    let mut world = counted(1, 1, 40, 5);
+    for key in 0..40 {
+        world.write("words", 0, &format!("k{key}"), 5);
+    }
+    let mut settings = world.settings("elsewhere");
+    settings.reopen_after = 1;
+    let disk = Arc::<NoSync>::default();
+    settings.store.host = Some(disk.clone());
+    let instance = world.start_with(settings, None);
+    world.drain(&instance);
+    assert_eq!(world.stop(&instance), Ok(()));
+    assert!(disk.0.load(Relaxed));
+    let counts = world.last_values("counts", 1);
     assert!(counts.values().all(|count| *count == 6), "{counts:?}");
 }
 
