@@ -105,8 +105,14 @@ async fn one_of_three_leaves(site: &Site) -> (Diary, [BTreeMap<u32, u64>; 2], us
         })
         .collect()
     };
+    // A task runs a moment before its handlers do.
+    let has_begun = |partition: u32, instance: u64| {
+        let last = diary.of(partition).pop();
+        last.is_some_and(|line| (line.instance, line.what) == (instance, What::Began))
+    };
     until(site, "each has one partition", || {
         running.iter().all(|running| partitions(running).len() == 1)
+            && (owners(&running, 0).iter()).all(|(partition, instance)| has_begun(*partition, *instance))
     })
     .await;
     let (before, lines) = (owners(&running, 0), diary.lines().len());
@@ -118,7 +124,8 @@ async fn one_of_three_leaves(site: &Site) -> (Diary, [BTreeMap<u32, u64>; 2], us
     // Should there be more rounds, they come with the next heartbeats.
     site.pause(Duration::from_millis(800)).await;
     until(site, "the others have them all", || {
-        owners(&running, 1).len() == 3
+        let owners = owners(&running, 1);
+        owners.len() == 3 && (owners.iter()).all(|(partition, instance)| has_begun(*partition, *instance))
     })
     .await;
     let after = owners(&running, 1);
