@@ -285,22 +285,43 @@ fn is_method(item: &TokenStream) -> bool {
 pub(crate) fn arguments_of(function: impl IntoIterator<Item = TokenTree>) -> Option<TokenStream> {
     let mut tokens = function.into_iter();
     tokens.find(|token| matches!(token, TokenTree::Ident(word) if word == "fn"))?;
-    let mut depth = 0_usize;
-    let mut after_minus = false;
-    for token in tokens {
-        match &token {
-            TokenTree::Punct(punct) if punct.as_char() == '<' => depth += 1,
-            TokenTree::Punct(punct) if punct.as_char() == '>' && !after_minus => {
-                depth = depth.saturating_sub(1);
-            }
-            TokenTree::Group(group) if group.delimiter() == Delimiter::Parenthesis && depth == 0 => {
-                return Some(group.stream());
-            }
+    let mut angles = Angles::default();
+    tokens.find_map(|token| match &token {
+        TokenTree::Group(group) if group.delimiter() == Delimiter::Parenthesis && !angles.are_open() => {
+            Some(group.stream())
+        }
+        _ => {
+            angles.pass(&token);
+            None
+        }
+    })
+}
+
+/// Which `<>` are open, which are no brackets to the compiler's tokens.
+#[derive(Default)]
+pub(crate) struct Angles {
+    depth: usize,
+    /// The `>` of an arrow closes nothing.
+    after_minus: bool,
+}
+
+impl Angles {
+    pub(crate) fn are_open(&self) -> bool {
+        self.depth > 0
+    }
+
+    pub(crate) fn pass(&mut self, token: &TokenTree) {
+        let punct = match token {
+            TokenTree::Punct(punct) => Some(punct.as_char()),
+            _ => None,
+        };
+        match punct {
+            Some('<') => self.depth += 1,
+            Some('>') if !self.after_minus => self.depth = self.depth.saturating_sub(1),
             _ => {}
         }
-        after_minus = matches!(&token, TokenTree::Punct(punct) if punct.as_char() == '-');
+        self.after_minus = punct == Some('-');
     }
-    None
 }
 
 /// The nearest of the known names, if it is near enough to have been meant.

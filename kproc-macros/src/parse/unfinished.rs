@@ -4,7 +4,7 @@
 //! What may be here: finding the end of what cannot be read, and whether the compiler has certainly refused it. Where
 //! that is not certain, for it may know newer syntax than we do, we must say that we cannot read it.
 
-use proc_macro2::{Delimiter, Spacing, TokenStream, TokenTree};
+use proc_macro2::{Delimiter, TokenStream, TokenTree};
 use quote::{ToTokens, TokenStreamExt};
 use syn::{
     Attribute, Data, DataStruct, DeriveInput, Field, Fields, FieldsNamed, Generics, Path, Token, braced,
@@ -12,7 +12,10 @@ use syn::{
     punctuated::Punctuated,
 };
 
-use crate::{attributes, errors::Errors};
+use crate::{
+    attributes::{self, Angles},
+    errors::Errors,
+};
 
 /// The tokens up to the end of an item of a block, or to the attributes of the next one.
 pub(super) fn item(input: ParseStream<'_>) -> syn::Result<TokenStream> {
@@ -81,21 +84,13 @@ fn is_punct(token: &TokenTree, char: char) -> bool {
 /// The parts between commas that are in no brackets, `<>` among them.
 fn split_outside_angles(tokens: TokenStream) -> Vec<Vec<TokenTree>> {
     let mut parts = vec![Vec::new()];
-    let mut depth = 0_usize;
-    let mut after_minus = false;
+    let mut angles = Angles::default();
     for token in tokens {
-        if let TokenTree::Punct(punct) = &token {
-            match punct.as_char() {
-                '<' => depth += 1,
-                '>' if !after_minus => depth = depth.saturating_sub(1),
-                ',' if depth == 0 => {
-                    parts.push(Vec::new());
-                    continue;
-                }
-                _ => {}
-            }
+        if is_punct(&token, ',') && !angles.are_open() {
+            parts.push(Vec::new());
+            continue;
         }
-        after_minus = matches!(&token, TokenTree::Punct(punct) if punct.as_char() == '-' && punct.spacing() == Spacing::Joint);
+        angles.pass(&token);
         if let Some(part) = parts.last_mut() {
             part.push(token);
         }
