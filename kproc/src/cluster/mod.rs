@@ -366,9 +366,7 @@ pub trait Admin: Send {
     /// [`ClusterErrorKind::Unauthorized`], whether or not it is there. Settings that may not be seen are left out.
     fn describe(&mut self, topics: Vec<Arc<str>>) -> BoxFuture<'_, Result<Vec<Option<TopicDescription>>>>;
     /// As [`describe`](Self::describe), without the settings, which may cost a request for each topic.
-    fn identify(&mut self, topics: Vec<Arc<str>>) -> BoxFuture<'_, Result<Vec<Option<TopicDescription>>>> {
-        self.describe(topics)
-    }
+    fn identify(&mut self, topics: Vec<Arc<str>>) -> BoxFuture<'_, Result<Vec<Option<TopicDescription>>>>;
     /// Makes topics; one result for each.
     fn create(&mut self, topics: Vec<NewTopic>) -> BoxFuture<'_, Result<Vec<Result<()>>>>;
     /// Says what [`create`](Admin::create) would, and makes nothing.

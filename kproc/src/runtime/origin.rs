@@ -4,7 +4,14 @@
 //! The id of each topic is noted with the state (whole), and with each committed offset (a mark of it, and how many
 //! partitions there were). An offset without a note was set by a person, and counts as it is.
 
-use std::{collections::BTreeMap, fmt, sync::Arc};
+use std::{
+    collections::{BTreeMap, BTreeSet},
+    fmt,
+    sync::{
+        Arc,
+        atomic::{AtomicU64, Ordering::SeqCst},
+    },
+};
 
 use kproc_store::Environment;
 use tokio::sync::Mutex;
@@ -72,6 +79,16 @@ impl fmt::Display for Origin {
 pub(super) struct Asker {
     cluster: Arc<dyn Cluster>,
     admin: Mutex<Option<Box<dyn Admin>>>,
+    /// How many have asked for the topics of tasks.
+    askers: AtomicU64,
+    /// What they were told last.
+    told: Mutex<Told>,
+}
+
+/// An answer, and how many had asked when it was asked for: it is for all of them.
+struct Told {
+    askers: u64,
+    answer: std::result::Result<Arc<Found>, RunError>,
 }
 
 /// Topics, by their names in the cluster.
@@ -82,6 +99,11 @@ impl Asker {
         Self {
             cluster,
             admin: Mutex::new(None),
+            askers: AtomicU64::new(0),
+            told: Mutex::new(Told {
+                askers: 0,
+                answer: Ok(Arc::default()),
+            }),
         }
     }
 
@@ -109,19 +131,38 @@ impl Asker {
         Ok(found.into_iter().flatten().map(named).collect())
     }
 
-    /// The same; asks for as long as it helps, and fails if one is not there.
-    pub(super) async fn all(
+    /// The topics that tasks need, changelogs with their settings; those that are there. Asks for as long as it helps. All
+    /// who come while somebody waits for an answer get the next one together: many tasks begin at the same time, and their
+    /// topics are the same.
+    pub(super) async fn of_tasks(
         &self,
-        topics: Vec<Arc<str>>,
         plan: &Plan,
         clock: &dyn Clock,
-    ) -> std::result::Result<Found, RunError> {
-        let found = retried(clock, plan.settings.patience, || self.identify(topics.clone())).await;
-        let found = found.map_err(|error| RunError::cluster("cannot ask which topics there are", &error))?;
-        match topics.iter().find(|topic| !found.contains_key(*topic)) {
-            Some(topic) => Err(deleted(topic)),
-            None => Ok(found),
+    ) -> std::result::Result<Arc<Found>, RunError> {
+        let number = self.askers.fetch_add(1, SeqCst) + 1;
+        let mut told = self.told.lock().await;
+        if told.askers < number {
+            let askers = self.askers.load(SeqCst);
+            let answer = retried(clock, plan.settings.patience, || self.ask_for_tasks(plan)).await;
+            let answer = answer
+                .map(Arc::new)
+                .map_err(|error| RunError::cluster("cannot ask which topics there are", &error));
+            *told = Told { askers, answer };
         }
+        told.answer.clone()
+    }
+
+    async fn ask_for_tasks(&self, plan: &Plan) -> Result<Found> {
+        let sorted = |names: &mut dyn Iterator<Item = Arc<str>>| {
+            let names: BTreeSet<Arc<str>> = names.collect();
+            names.into_iter().collect::<Vec<_>>()
+        };
+        let changelogs = sorted(&mut plan.topology.changelogs());
+        let mut found = self.identify(sorted(&mut plan.topology.inputs())).await?;
+        if !changelogs.is_empty() {
+            found.extend(self.describe(changelogs).await?);
+        }
+        Ok(found)
     }
 }
 

@@ -96,8 +96,8 @@ pub(crate) async fn c21_a_topic_made_again_has_another_id(world: &World) {
     let identified = world.within(admin.identify(vec![topic.clone()])).await.unwrap();
     let identified = identified[0].as_ref().unwrap();
     assert_eq!(
-        (identified.id, identified.partitions),
-        (after.id, after.partitions)
+        (identified.id, identified.partitions, &identified.config[..]),
+        (after.id, after.partitions, &[][..])
     );
     world.produce(&topic, &[value_in(0, "new")]).await;
     assert_eq!(texts(&world.read_all(part(&topic, 0)).await), ["new"]);

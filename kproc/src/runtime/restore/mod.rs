@@ -57,11 +57,12 @@ impl Restore {
             .task(tenure, TaskPhase::Restoring { done: 0, total: 0 });
 
         self.read_committed(slot).await?;
-        if slot.kept.is_empty() {
-            slot.kept = self.open(tenure.task, self.plan.settings.store.tombstone_retention)?;
-        }
         let topics = self.identify(slot).await?;
         let retention = self.retention(slot, &topics);
+        if slot.kept.is_empty() {
+            slot.kept = self.open(tenure.task, retention)?;
+        }
+        self.refuse_others(slot, &topics)?;
         let mut progress = Progress::new(self, tenure);
         let mut moved = self.replay(slot, &mut progress).await?;
         let mut tries = 1;

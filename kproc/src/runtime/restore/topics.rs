@@ -1,11 +1,11 @@
 //! Which topics a task's are: state of one that was deleted and made again is refused.
 
-use std::time::Duration;
+use std::{sync::Arc, time::Duration};
 
 use super::{
     super::{
         error::{BEGIN_ANEW, RunError},
-        origin::{self, Found, Origin},
+        origin::{self, Found, Origin, deleted},
         slot::{Kept, Slot},
     },
     Restore,
@@ -13,19 +13,29 @@ use super::{
 use crate::{TaskId, cluster::TopicDescription};
 
 impl Restore {
-    /// Finds out which topics the task's are, and refuses state of older ones.
-    pub(super) async fn identify(&self, slot: &mut Slot) -> Result<Found, RunError> {
-        let task = slot.tenure.task;
-        let changelogs = slot.kept.iter().flat_map(|kept| &kept.changelogs);
-        let changelogs = changelogs.map(|changelog| changelog.partition.topic.clone());
-        let inputs = slot.inputs.iter().map(|input| input.partition.topic.clone());
-        let topics = self
-            .asker
-            .all(inputs.chain(changelogs).collect(), &self.plan, &*self.clock)
-            .await?;
-        for input in &mut slot.inputs {
-            input.origin = topics.get(&input.partition.topic).map(Origin::from);
+    /// Which topics the task's are, by the names that they have now.
+    pub(super) async fn identify(&self, slot: &mut Slot) -> Result<Arc<Found>, RunError> {
+        let topics = self.asker.of_tasks(&self.plan, &*self.clock).await?;
+        let topology = &self.plan.topology;
+        for &processor in &topology.groups[slot.tenure.task.group].processors {
+            for (store, (_, options)) in topology.processors[processor].stores.iter().enumerate() {
+                let topic = topology.changelog(processor, store);
+                if options.changelog && !topics.contains_key(&topic) {
+                    return Err(deleted(&topic));
+                }
+            }
         }
+        for input in &mut slot.inputs {
+            let topic = topics.get(&input.partition.topic);
+            let topic = topic.ok_or_else(|| deleted(&input.partition.topic))?;
+            input.origin = Some(Origin::from(topic));
+        }
+        Ok(topics)
+    }
+
+    /// Refuses state of topics that had the same names before.
+    pub(super) fn refuse_others(&self, slot: &Slot, topics: &Found) -> Result<(), RunError> {
+        let task = slot.tenure.task;
         for kept in &slot.kept {
             let failed = |reason: String| self.state(task, kept.processor, reason);
             for changelog in &kept.changelogs {
@@ -46,23 +56,28 @@ impl Restore {
                 }
             }
         }
-        Ok(topics)
+        Ok(())
     }
 
-    /// For how long the task's changelogs keep deletions: the least of them, and what the settings say of those of which it
-    /// is not known.
+    /// For how long the task's changelogs keep deletions: the least of them, and Kafka's default for those of which it is not
+    /// known.
     pub(super) fn retention(&self, slot: &Slot, topics: &Found) -> Duration {
-        let changelogs = slot.kept.iter().flat_map(|kept| &kept.changelogs);
-        let found = changelogs.filter_map(|changelog| {
-            let topic = topics.get(&changelog.partition.topic)?;
-            let (_, millis) = topic
-                .config
-                .iter()
-                .find(|(name, _)| name == "delete.retention.ms")?;
-            millis.parse().ok().map(Duration::from_millis)
+        let topology = &self.plan.topology;
+        let processors = &topology.groups[slot.tenure.task.group].processors;
+        let changelogs = processors.iter().flat_map(|&processor| {
+            let stores = topology.processors[processor].stores.iter().enumerate();
+            let logged = stores.filter(|(_, (_, options))| options.changelog);
+            logged.map(move |(store, _)| topology.changelog(processor, store))
         });
         let usual = self.plan.settings.store.tombstone_retention;
-        found.min().unwrap_or(usual).min(usual)
+        let kept = changelogs.map(|changelog| {
+            let config = topics.get(&changelog).map_or(&[][..], |topic| &topic.config);
+            let millis = config.iter().find(|(name, _)| name == "delete.retention.ms");
+            millis
+                .and_then(|(_, millis)| millis.parse().ok())
+                .map_or(usual, Duration::from_millis)
+        });
+        kept.min().unwrap_or(usual)
     }
 
     /// Whether the state in any of these environments is of another topic.
