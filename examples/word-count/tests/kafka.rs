@@ -26,6 +26,8 @@ use kproc::{
 };
 
 const PARTITIONS: u32 = 2;
+/// A bound against hanging, which no machine reaches, however busy it is.
+const PATIENCE: Duration = Duration::from_secs(180);
 
 /// One for each test: the program's group and changelog have the same names in all of them.
 static BROKER: TestBroker = TestBroker::new(&[]);
@@ -102,7 +104,7 @@ impl Kafka {
 
     /// Waits until all that was written is committed.
     async fn committed(&self, program: &mut Program) {
-        let patience = self.clock.now() + Duration::from_secs(60);
+        let patience = self.clock.now() + PATIENCE;
         loop {
             let inputs = ["lines", "words"].map(|topic| (topic.into(), Start::Earliest));
             let lag = Lag::measure(&self.cluster, "word-count", inputs).await.unwrap();
@@ -117,14 +119,14 @@ impl Kafka {
     }
 
     fn assert_going_on(&self, program: &mut Program, patience: Duration, with: &dyn Debug) {
-        assert!(self.clock.now() < patience, "after a minute: {with:?}");
+        assert!(self.clock.now() < patience, "after a long time: {with:?}");
         let ended = program.0.try_wait().unwrap();
         assert!(ended.is_none(), "the program ended: {ended:?}");
     }
 
     /// Waits until that many counts were written, at least.
     async fn counted(&self, program: &mut Program, number: usize) -> Counts {
-        let patience = self.clock.now() + Duration::from_secs(60);
+        let patience = self.clock.now() + PATIENCE;
         loop {
             let counts = self.counts().await;
             if counts::number_of(&counts) >= number {
@@ -143,12 +145,20 @@ struct Program(Child);
 
 impl Program {
     fn start(kafka: &Kafka, state: &Path) -> Self {
-        Self(Self::command(kafka, state).spawn().unwrap())
+        // No machine is so busy that it ends before the program does.
+        let session = ["--session-timeout", "30s"];
+        Self(Self::command(kafka, state).args(session).spawn().unwrap())
+    }
+
+    /// Starts it so that its partitions are soon given to others if it dies or stands still.
+    fn start_mortal(kafka: &Kafka, state: &Path) -> Self {
+        let session = ["--session-timeout", "2s"];
+        Self(Self::command(kafka, state).args(session).spawn().unwrap())
     }
 
     fn start_exact(kafka: &Kafka, state: &Path) -> Self {
-        let mut command = Self::command(kafka, state);
-        Self(command.args(["--processing", "exactly_once"]).spawn().unwrap())
+        let exact = ["--session-timeout", "2s", "--processing", "exactly_once"];
+        Self(Self::command(kafka, state).args(exact).spawn().unwrap())
     }
 
     /// Ends it as by a crash.
@@ -164,8 +174,8 @@ impl Program {
             command.env_remove(name);
         }
         command.args(["run", "--threads", "2", "--commit-interval", "100ms"]);
-        // Members hear of each other's coming with their heartbeats, of which there are nine in a session.
-        command.args(["--session-timeout", "2s"]);
+        // Members hear of each other's coming with their heartbeats.
+        command.args(["--heartbeat-interval", "200ms"]);
         command
             .args(["--brokers", kafka.brokers, "--state-dir"])
             .arg(state);
@@ -193,8 +203,7 @@ impl Program {
 
     /// Asks it to stop, as a service manager does, and waits for it.
     fn stop(mut self) -> ExitStatus {
-        self.signal("TERM");
-        self.0.wait().unwrap()
+        broker::signals::stop(&mut self.0)
     }
 }
 
@@ -390,7 +399,7 @@ fn c14_processes_that_stand_still_write_nothing_old() {
         let mut kafka = Kafka::new(brokers);
         kafka.make_topics().await;
         let states = [(); 2].map(|()| tempfile::tempdir().unwrap());
-        let mut programs = [0, 1].map(|number: usize| Program::start(&kafka, states[number].path()));
+        let mut programs = [0, 1].map(|number: usize| Program::start_mortal(&kafka, states[number].path()));
         let mut written = kafka.write_batches(20, Duration::from_millis(50)).await;
         for frozen in [0, 1, 0, 1] {
             // In the middle of much to do: it has counted what it has not committed.

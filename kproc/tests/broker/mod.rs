@@ -2,6 +2,7 @@
 #![allow(dead_code, reason = "not every test harms its broker")]
 
 pub(crate) mod counts;
+pub(crate) mod signals;
 
 use std::{
     io::{BufRead, BufReader, Write},

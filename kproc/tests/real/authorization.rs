@@ -14,7 +14,7 @@ use kproc::{
 
 use crate::{
     acl::{Acls, GUARDED, properties},
-    kit::{COUNTS, KEYS, PATIENCE, Site, block_on, stop},
+    kit::{COUNTS, KEYS, PATIENCE, SHORT_SESSION, Site, block_on, stop},
 };
 
 /// A user on the guarded broker, and the administrator's site there; all are named alike.
@@ -204,18 +204,23 @@ fn h06_h07_what_is_withdrawn_is_named_and_nothing_is_skipped() {
             (changelog.clone(), Operation::Read),
             (changelog.clone(), Operation::Write),
             (guarded.group(), Operation::Read),
-            // A member whose group is closed to it cannot leave: without this its session would be the broker's, of 45 s.
+            // A member whose group is closed to it cannot leave, and is waited for: without this its session would be the broker's,
+            // of 45 s.
             (guarded.group(), Operation::AlterConfigs),
         ];
         guarded.allow(&all).await;
         let state = tempfile::tempdir().unwrap();
+        let app = |guarded: &Guarded| {
+            let app = guarded.app(state.path());
+            app.configure(|settings| settings.session_timeout = SHORT_SESSION)
+        };
         let mut written = 0;
         for (resource, operation) in [
             (guarded.topic("keys"), Operation::Read),
             (guarded.group(), Operation::Read),
             (changelog.clone(), Operation::Write),
         ] {
-            let running = guarded.app(state.path()).start().unwrap();
+            let running = app(&guarded).start().unwrap();
             guarded.site.write(["apple"]).await;
             written += 1;
             let counts = guarded.site.counted(&[&running], written).await;
@@ -239,7 +244,7 @@ fn h06_h07_what_is_withdrawn_is_named_and_nothing_is_skipped() {
                 );
                 assert!(failure.contains(&resource.grant(None, &[operation])), "{failure}");
                 guarded.allow(&[(resource, operation)]).await;
-                let again = guarded.app(state.path()).start().unwrap();
+                let again = app(&guarded).start().unwrap();
                 outputs += 2;
                 let counts = guarded.site.counted(&[&again], outputs).await;
                 assert_eq!(counts["plum"].last(), Some(&1), "{counts:?}");

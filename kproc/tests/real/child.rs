@@ -8,7 +8,7 @@ use std::{
     time::Duration,
 };
 
-use kproc::Clock;
+use kproc::{Clock, cluster::Watermarks};
 
 use crate::{
     broker::counts::{Counts, number_of},
@@ -51,20 +51,28 @@ impl Counter {
         fs::read_to_string(self.log.path().join("log")).unwrap()
     }
 
-    /// Waits until it has a transaction open that has come as far as this topic, and freezes it there.
-    pub(crate) async fn freeze_in_transaction(&mut self, site: &Site, topic: &str) {
+    /// Waits until it has a transaction open that has come as far as this topic, and freezes it there. Returns where the topic
+    /// ends.
+    pub(crate) async fn freeze_in_transaction(&mut self, site: &Site, topic: &str) -> Watermarks {
         let patience = site.clock.now() + PATIENCE;
-        let is_open = async || {
+        let open = async || {
             let ends = site.ends(topic).await;
-            ends.latest > ends.stable
+            (ends.latest > ends.stable).then_some(ends)
         };
         loop {
-            if is_open().await {
+            if open().await.is_some() {
                 self.signal("-STOP");
-                // What was on its way has arrived.
-                site.pause(Duration::from_millis(100)).await;
-                if is_open().await {
-                    return;
+                // What was on its way, perhaps the end of the transaction, has arrived: the broker has answered many others since.
+                let mut frozen = None;
+                for _ in 0..20 {
+                    site.pause(Duration::from_millis(25)).await;
+                    frozen = open().await;
+                    if frozen.is_none() {
+                        break;
+                    }
+                }
+                if let Some(frozen) = frozen {
+                    return frozen;
                 }
                 self.signal("-CONT");
             }
@@ -89,7 +97,7 @@ impl Counter {
             let log = self.log();
             assert!(
                 site.clock.now() < patience,
-                "after a minute, of {number}: {} {log}",
+                "after a long time, of {number}: {} {log}",
                 number_of(&counts)
             );
             site.pause(Duration::from_millis(100)).await;

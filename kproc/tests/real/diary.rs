@@ -163,7 +163,7 @@ pub(crate) async fn write(site: &Site, partition: u32, key: &str, number: usize)
 pub(crate) async fn until(site: &Site, what: &str, mut so: impl FnMut() -> bool) {
     let patience = site.clock.now() + PATIENCE;
     while !so() {
-        assert!(site.clock.now() < patience, "after a minute: {what}");
+        assert!(site.clock.now() < patience, "after a long time: {what}");
         site.pause(Duration::from_millis(2)).await;
     }
 }

@@ -79,7 +79,7 @@ impl Site {
             match reader.watermarks(self.partition(topic, 0)).await {
                 Ok(ends) => return ends,
                 Err(error) if error.kind == ClusterErrorKind::Retriable => {
-                    assert!(self.clock.now() < patience, "after a minute: {error}");
+                    assert!(self.clock.now() < patience, "after a long time: {error}");
                 }
                 Err(error) => panic!("{error}"),
             }
@@ -103,7 +103,10 @@ impl Site {
             }
             let status = running.status();
             assert!(status.failure.is_none(), "{status:?}");
-            assert!(self.clock.now() < patience, "after a minute: {lag}, {status:?}");
+            assert!(
+                self.clock.now() < patience,
+                "after a long time: {lag}, {status:?}"
+            );
             self.pause(Duration::from_millis(20)).await;
         }
     }

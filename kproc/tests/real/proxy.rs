@@ -6,7 +6,7 @@ use std::{
     io::{Read, Result, Write},
     net::{Shutdown, TcpListener, TcpStream},
     sync::{
-        Arc, Mutex,
+        Arc, Mutex, Weak,
         atomic::{AtomicUsize, Ordering},
     },
     thread,
@@ -48,7 +48,8 @@ enum Answer {
 pub(crate) struct Proxy {
     rule: Arc<Mutex<Rule>>,
     lost: Arc<AtomicUsize>,
-    connections: Arc<Mutex<Vec<TcpStream>>>,
+    /// Of clients. Whoever passes messages on holds them.
+    connections: Arc<Mutex<Vec<Weak<TcpStream>>>>,
 }
 
 impl Proxy {
@@ -64,7 +65,7 @@ impl Proxy {
         thread::spawn(move || {
             for client in listener.incoming().flatten() {
                 if let Ok(broker) = TcpStream::connect(("127.0.0.1", inside)) {
-                    own.join(&client, &broker).unwrap();
+                    own.join(client, broker);
                 }
             }
         });
@@ -83,20 +84,26 @@ impl Proxy {
 
     /// Ends all connections, as a broker's end does.
     pub(crate) fn hang_up(&self) {
-        for connection in self.connections.lock().unwrap().drain(..) {
+        let connections = std::mem::take(&mut *self.connections.lock().unwrap());
+        for connection in connections.iter().filter_map(Weak::upgrade) {
             // It may be closed already.
             let _ = connection.shutdown(Shutdown::Both);
         }
     }
 
-    fn join(&self, client: &TcpStream, broker: &TcpStream) -> Result<()> {
-        self.connections.lock().unwrap().push(client.try_clone()?);
+    fn join(&self, client: TcpStream, broker: TcpStream) {
+        let (client, broker) = (Arc::new(client), Arc::new(broker));
+        let mut connections = self.connections.lock().unwrap();
+        // Those that have ended are let go: each is a file.
+        connections.retain(|connection| connection.strong_count() > 0);
+        connections.push(Arc::downgrade(&client));
+        drop(connections);
         let doomed = Arc::new(Mutex::new(BTreeMap::new()));
         let (requests, answers) = (self.clone(), self.clone());
-        let (from, to) = (client.try_clone()?, broker.try_clone()?);
+        let (from, to) = (client.clone(), broker.clone());
         let marked = doomed.clone();
         thread::spawn(move || {
-            pass(from, to, |frame| {
+            pass(&from, &to, |frame| {
                 let rule = *requests.rule.lock().unwrap();
                 let number = |at: usize| i16::from_be_bytes([frame[at], frame[at + 1]]);
                 let answer = match (number(0), rule) {
@@ -111,9 +118,8 @@ impl Proxy {
                 true
             });
         });
-        let (from, to) = (broker.try_clone()?, client.try_clone()?);
         thread::spawn(move || {
-            pass(from, to, |frame| {
+            pass(&broker, &client, |frame| {
                 match doomed.lock().unwrap().remove(&frame[0..4]) {
                     None => true,
                     Some(Answer::Lost) => answers.loses(),
@@ -125,7 +131,6 @@ impl Proxy {
                 }
             });
         });
-        Ok(())
     }
 
     /// Counts one. It is not to be handed on.
@@ -136,7 +141,7 @@ impl Proxy {
 }
 
 /// Hands messages on, until one of the two hangs up, or a message is not to be handed on.
-fn pass(mut from: TcpStream, mut to: TcpStream, mut may_pass: impl FnMut(&mut Vec<u8>) -> bool) {
+fn pass(mut from: &TcpStream, mut to: &TcpStream, mut may_pass: impl FnMut(&mut Vec<u8>) -> bool) {
     let mut next = || -> Result<bool> {
         let mut length = [0; 4];
         from.read_exact(&mut length)?;

@@ -189,8 +189,9 @@ fn a_version_that_has_died_does_not_keep_the_next_from_starting() {
         let mut other = site
             .cluster
             .join(JoinRequest {
-                session_timeout: Duration::from_secs(2),
-                revoke_timeout: Duration::from_secs(2),
+                // Longer than what follows takes on any machine.
+                session_timeout: Duration::from_secs(6),
+                revoke_timeout: Duration::from_secs(6),
                 client_id: "died.kproc1.i.p.s".into(),
                 ..site.join_request("died")
             })

@@ -37,6 +37,11 @@ struct Outcome {
 /// Lets processes come and go while flights come in; at the end all work off what is left. `kills`: some are killed, not
 /// stopped.
 fn come_and_go(kafka: &Kafka, kills: bool) -> Outcome {
+    let start = if kills {
+        Program::start_mortal
+    } else {
+        Program::start
+    };
     let part = Part::first(length().as_secs() as usize * FLIGHTS_A_SECOND);
     block_on(async {
         kafka.make_topics(PARTITIONS).await;
@@ -53,7 +58,7 @@ fn come_and_go(kafka: &Kafka, kills: bool) -> Outcome {
             let number = chance.below(3) as usize;
             match programs[number].take() {
                 None => {
-                    programs[number] = Some(Program::start(kafka, states[number].path()));
+                    programs[number] = Some(start(kafka, states[number].path()));
                     starts += 1;
                 }
                 Some(program) if kills && chance.below(2) == 0 => {
@@ -71,7 +76,7 @@ fn come_and_go(kafka: &Kafka, kills: bool) -> Outcome {
         writing.join().unwrap();
     });
     for (program, state) in programs.iter_mut().zip(&states) {
-        program.get_or_insert_with(|| Program::start(kafka, state.path()));
+        program.get_or_insert_with(|| start(kafka, state.path()));
     }
     let mut programs: Vec<_> = programs.into_iter().flatten().collect();
     block_on(kafka.caught_up(&mut programs.iter_mut().collect::<Vec<_>>()));

@@ -174,10 +174,34 @@ impl Kafka {
         text.lines().map(record).collect()
     }
 
-    /// All committed records of a topic, by Kafka's console consumer, which waits for more until nothing has come for a while.
+    /// How many committed records a topic has. (With transactions, offsets do not tell.)
+    async fn number_committed(&self, topic: &str) -> usize {
+        let described = self.admin().describe(vec![topic.into()]).await.unwrap();
+        let mut reader = self.cluster.reader(Isolation::ReadCommitted).unwrap();
+        let mut number = 0;
+        for partition in 0..described[0].as_ref().unwrap().partitions {
+            let place = TopicPartition::new(topic, Partition::new(partition));
+            let ends = reader.watermarks(place.clone()).await.unwrap();
+            let mut next = ends.earliest;
+            while next < ends.stable {
+                let wait = Duration::from_secs(10);
+                let read = reader.read(place.clone(), next, 10_000, wait).await.unwrap();
+                number += read.batch.remaining();
+                next = read.next;
+            }
+        }
+        number
+    }
+
+    /// All committed records of a topic, by Kafka's console consumer.
     pub(crate) fn consume_committed<V: DeserializeOwned>(&self, topic: &str) -> Vec<(String, V)> {
-        let quiet = ["--isolation-level", "read_committed", "--timeout-ms", "6000"];
-        self.console_consumer(topic, &quiet)
+        let mut number = 0;
+        block_on(async { number = self.number_committed(topic).await });
+        let all = ["--max-messages", &number.to_string(), "--timeout-ms", "60000"];
+        let committed = ["--isolation-level", "read_committed"];
+        let records = self.console_consumer(topic, &[&committed[..], &all].concat());
+        assert_eq!(records.len(), number);
+        records
     }
 
     pub(crate) async fn pause(&self, time: Duration) {
@@ -206,21 +230,34 @@ pub(crate) fn ask(kafka: &Kafka, what: &str, args: &[&str]) -> Output {
 pub(crate) struct Program(Child);
 
 impl Program {
+    /// Starts it. No machine is so busy that its session ends before it does.
     pub(crate) fn start(kafka: &Kafka, state: &Path) -> Self {
-        Self::start_with(kafka, state, &[])
+        Self::start_with(kafka, state, &["--session-timeout", "30s"])
+    }
+
+    /// Starts it so that its partitions are soon given to others if it dies.
+    pub(crate) fn start_mortal(kafka: &Kafka, state: &Path) -> Self {
+        Self::start_with(kafka, state, &["--session-timeout", "2s"])
     }
 
     /// Starts it with transactions, which are given up soon if it dies for good.
     pub(crate) fn start_exact(kafka: &Kafka, state: &Path) -> Self {
-        let exact = ["--processing", "exactly_once", "--transaction-timeout", "5s"];
+        let exact = [
+            "--session-timeout",
+            "2s",
+            "--processing",
+            "exactly_once",
+            "--transaction-timeout",
+            "5s",
+        ];
         Self::start_with(kafka, state, &exact)
     }
 
     fn start_with(kafka: &Kafka, state: &Path, more: &[&str]) -> Self {
-        // Members hear of each other's coming with their heartbeats, of which there are nine in a session.
+        // Members hear of each other's coming with their heartbeats.
         let settings = [
-            "--session-timeout",
-            "2s",
+            "--heartbeat-interval",
+            "200ms",
             "--commit-interval",
             "100ms",
             "--log",
@@ -233,8 +270,7 @@ impl Program {
 
     /// Asks it to stop, as a service manager does, and waits for it.
     pub(crate) fn stop(mut self) -> ExitStatus {
-        self.signal("-TERM");
-        self.0.wait().unwrap()
+        broker::signals::stop(&mut self.0)
     }
 
     /// Stops the clock for it: it does nothing and notices nothing.
