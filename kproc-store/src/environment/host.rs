@@ -1,10 +1,14 @@
-//! The machine that an environment is on, as far as tests want another one: which boot of it this is, and whether its
-//! disk takes what is written.
+//! The machine that an environment is on, as far as tests want another one: which boot of it this is, whether its disk takes
+//! what is written, and what tells its files from copies.
 //!
 //! Real environments have none ([`EnvironmentOptions::host`] is `None`), and ask nobody. What fails here fails as the real
 //! step would: before it has done anything.
 
-use std::{fmt, fs, io};
+use std::{
+    fmt,
+    fs::{self, File},
+    io,
+};
 
 use super::EnvironmentOptions;
 
@@ -15,6 +19,32 @@ pub trait Host: fmt::Debug + Send + Sync {
     fn boot(&self) -> Option<String>;
     /// Whether the disk takes this step; an error is that of the disk.
     fn allow(&self, step: DiskStep) -> io::Result<()>;
+    /// What tells a file from every copy of it, if that is told.
+    fn original(&self, file: &File) -> Option<String> {
+        original(file)
+    }
+}
+
+/// The number of its inode, and when that was made: numbers are given again, and volumes that are filled alike give the same
+/// ones. Both stay when a file is renamed. Each is another one for a copy, whatever made it, and the same where whole volumes
+/// are copied. Some file systems give other numbers each time that they are mounted (FAT, some of FUSE's); nothing here can
+/// tell that from a copy.
+#[cfg(unix)]
+fn original(file: &File) -> Option<String> {
+    use std::{os::unix::fs::MetadataExt, time::SystemTime};
+    let metadata = file.metadata().ok()?;
+    let made = metadata.created().ok();
+    let made = made.and_then(|made| made.duration_since(SystemTime::UNIX_EPOCH).ok());
+    Some(format!(
+        "{}-{}",
+        metadata.ino(),
+        made.unwrap_or_default().as_nanos()
+    ))
+}
+
+#[cfg(not(unix))]
+fn original(_: &File) -> Option<String> {
+    None
 }
 
 /// What an environment does that a disk can refuse.
@@ -68,6 +98,16 @@ impl EnvironmentOptions {
     #[inline]
     pub(super) fn allow(&self, step: DiskStep) -> io::Result<()> {
         self.host.as_ref().map_or(Ok(()), |host| host.allow(step))
+    }
+
+    /// What tells a file from every copy of it, as far as the system tells that: it stays as long as the file does, also when
+    /// that is renamed.
+    #[doc(hidden)]
+    pub fn original(&self, file: &File) -> Option<String> {
+        match &self.host {
+            Some(host) => host.original(file),
+            None => original(file),
+        }
     }
 
     /// Differs after each start of the machine. Containers on one machine share it, as they share the page cache.

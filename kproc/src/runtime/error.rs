@@ -88,7 +88,7 @@ pub enum RunError {
         busy: Duration,
     },
     /// Another process uses the transactional ids of this one, and the two end each other's transactions.
-    #[error("another process uses the transactional id `{id}`: {times} times within {within} it has ended transactions of this one. Is the state directory a copy of another instance's, or was it given to two machines? Give each process one of its own (`--state-dir`), or, with this instance stopped, remove the file `.instance` from the application's directory in it; it then takes a new id", within = humantime::format_duration(*.within))]
+    #[error("another process uses the transactional id `{id}`: {times} times within {within} it has ended transactions of this one. Is the state directory on a clone of another instance's volume, or was it given to two machines? Give each process one of its own (`--state-dir`), or, with this instance stopped, remove the file `.instance` from the application's directory in it; it then takes a new id", within = humantime::format_duration(*.within))]
     Fenced {
         /// The id.
         id: String,

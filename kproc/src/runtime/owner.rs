@@ -59,11 +59,21 @@ impl OwnerSeed {
         let exactly_once = self.plan.settings.transactions.is_some();
         // Lives until the last worker has ended: another process may then use the directory and its transactions.
         let locked = if exactly_once || self.plan.topology.stores().next().is_some() {
-            Some(Identity::take(&self.plan.directory(), &*clock)?)
+            let disk = &self.plan.settings.store;
+            Some(Identity::take(&self.plan.directory(), disk, &*clock)?)
         } else {
             None
         };
         let identity = locked.as_ref().filter(|_| exactly_once);
+        if let Some(former) = identity.and_then(Identity::copied) {
+            tracing::warn!(
+                directory = %self.plan.directory().display(),
+                %former,
+                "the state directory was copied: its file `.instance` is not the one that it was written as. This instance \
+                 takes a new name for its transactions, so that it does not end those of the one it was copied from. If that \
+                 one has died in the middle of a transaction, the brokers end it after `transaction_timeout`, and not at once"
+            );
+        }
         let partitions = tokio::select! { biased;
             _ = board.stop.find(|stop| *stop) => return Ok(()),
             checked = check::check(&self.plan, &*self.cluster, &*clock, identity) => checked?,

@@ -31,8 +31,9 @@ const TIMEOUT: Duration = Duration::from_secs(10);
 impl Site {
     /// The start of the ids of the transactions of an instance with this state: the worker's number follows.
     pub(crate) fn transactional_id(&self, state: &Path) -> String {
-        let name = fs::read_to_string(state.join(self.name).join(".instance")).unwrap();
-        format!("{}-{}-", self.name, name.trim())
+        let record = fs::read_to_string(state.join(self.name).join(".instance")).unwrap();
+        let name = record.split_whitespace().next().unwrap();
+        format!("{}-{name}-", self.name)
     }
 
     /// A producer of transactions that are the test's own.

@@ -12,6 +12,7 @@ mod bereft;
 mod broker;
 mod child;
 mod coordinators;
+mod copies;
 mod diary;
 mod exactly_once;
 mod heartbeats;

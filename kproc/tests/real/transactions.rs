@@ -1,16 +1,12 @@
 //! Transactions that end otherwise than by their producer, or not at all for a while: deaths, freezes, brokers that come and
 //! go, and two that think they are one.
 
-use std::{fs, path::Path, time::Duration};
+use std::{path::Path, time::Duration};
 
 use kproc::{Clock, cluster::Watermarks};
 
 use crate::{
-    broker::{
-        TestBroker,
-        counts::{Counts, number_of},
-        free_ports,
-    },
+    broker::{TestBroker, counts::number_of, free_ports},
     child::Counter,
     exactly_once::up_to,
     kit::{CHANGELOG, PATIENCE, Site, block_on},
@@ -221,102 +217,5 @@ async fn loses(site: &Site, proxy: &Proxy, counter: &mut Counter, number: usize)
         counter.assert_alive();
         assert!(site.clock.now() < patience, "nothing is lost: {}", counter.log());
         site.pause(Duration::from_millis(5)).await;
-    }
-}
-
-/// A state directory that was copied has the instance's name in it, and two processes of one name end each other's transactions.
-/// Neither loses or repeats anything, and who is ended says why. That may be both: each has two producers, and each process may
-/// be the one that is fenced once more than the other on one of the two ids.
-#[test]
-fn a_copy_of_a_state_directory_is_told_of_by_who_finds_itself_fenced() {
-    let Some(site) = Site::shared("copied") else {
-        return;
-    };
-    let timeout = Duration::from_secs(10);
-    block_on(async {
-        // Two for each process, and so one for each of its workers, whose ids the other process has, too.
-        site.make_topics(4).await;
-        let states = [(); 2].map(|()| tempfile::tempdir().unwrap());
-        let [one, other] = states.each_ref().map(tempfile::TempDir::path);
-        let mut first = Counter::start(&site, one, timeout);
-        let keys: Vec<_> = (0..20).map(|number| number.to_string()).collect();
-        let mut written = 1;
-        site.write(&keys).await;
-        first.counted(&site, keys.len()).await;
-        first.stop();
-
-        copy(&one.join(site.name), &other.join(site.name));
-        let mut both = [one, other].map(|state| Counter::start(&site, state, timeout));
-        // Six fencings, with growing pauses between them.
-        let patience = site.clock.now() + 5 * PATIENCE;
-        while !both.iter_mut().any(Counter::has_failed) {
-            assert!(
-                site.clock.now() < patience,
-                "{}\n\n{}",
-                both[0].log(),
-                both[1].log()
-            );
-            // Something of either's partition.
-            site.write(&keys).await;
-            written += 1;
-            site.pause(Duration::from_millis(200)).await;
-        }
-        // Whoever is left goes on; if nobody is, the next one does.
-        let counts = loop {
-            if let Some(counts) = counted_by_any(&site, &mut both, written * keys.len()).await {
-                break counts;
-            }
-            both.iter().for_each(says_that_it_is_a_copy);
-            both[0] = Counter::start(&site, one, timeout);
-        };
-        for (key, counts) in counts {
-            assert_eq!(counts, up_to(written), "{key}");
-        }
-        for mut counter in both {
-            if counter.has_failed() {
-                says_that_it_is_a_copy(&counter);
-            } else {
-                counter.stop();
-            }
-        }
-    });
-}
-
-/// All counts, once there are so many. None: every process has ended before.
-async fn counted_by_any(site: &Site, counters: &mut [Counter], number: usize) -> Option<Counts> {
-    let patience = site.clock.now() + PATIENCE;
-    loop {
-        let counts = site.counts().await;
-        if number_of(&counts) >= number {
-            return Some(counts);
-        }
-        if counters.iter_mut().all(Counter::has_failed) {
-            return None;
-        }
-        assert!(site.clock.now() < patience, "{} of {number}", number_of(&counts));
-        site.pause(Duration::from_millis(100)).await;
-    }
-}
-
-fn says_that_it_is_a_copy(ended: &Counter) {
-    let log = ended.log();
-    assert!(
-        log.contains("another process uses the transactional id `copied-"),
-        "{log}"
-    );
-    assert!(log.contains("a copy of another instance's"), "{log}");
-}
-
-/// Copies a directory with all that is in it.
-fn copy(from: &Path, to: &Path) {
-    fs::create_dir_all(to).unwrap();
-    for entry in fs::read_dir(from).unwrap() {
-        let entry = entry.unwrap();
-        let to = to.join(entry.file_name());
-        if entry.file_type().unwrap().is_dir() {
-            copy(&entry.path(), &to);
-        } else {
-            fs::copy(entry.path(), to).unwrap();
-        }
     }
 }

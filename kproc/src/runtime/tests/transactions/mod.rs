@@ -1,6 +1,7 @@
 //! Transactions that go wrong in one way each: requests that are refused, lost or late, producers that are fenced. Each
 //! record counts once all the same, and the cluster is asked as often as that takes and no more.
 
+mod copies;
 mod script;
 
 use std::{collections::BTreeMap, sync::Arc, time::Duration};
@@ -203,68 +204,10 @@ fn e09_a_producer_that_is_replaced_again_and_again_ends_the_instance() {
         panic!("{error:?}")
     };
     assert!(id.starts_with("app-") && *times == 6, "{error:?}");
-    for part in [id, "6 times", "copy", "--state-dir", ".instance"] {
+    for part in [id, "6 times", "clone", "--state-dir", ".instance"] {
         assert!(error.to_string().contains(part), "{part}: {error}");
     }
     assert!(script.count(Verb::InitTransactions) <= UNDISTURBED + 6);
-}
-
-/// Two machines with copies of one state directory.
-#[test]
-fn a_copied_state_directory_is_found_out() {
-    let (mut world, _) = world(5, |_| Act::Go);
-    let settings = settings(&world, 30 * SECOND);
-    let first = world.start_with(settings.clone(), None);
-    write_rounds(&mut world, &first, 0..1);
-    let copy = world.directory.path().join("b").join(APP);
-    std::fs::create_dir_all(&copy).unwrap();
-    let name = world.directory.path().join("a").join(APP).join(".instance");
-    std::fs::copy(name, copy.join(".instance")).unwrap();
-    let second = world.start_with(
-        Settings {
-            state_dir: world.directory.path().join("b"),
-            ..settings
-        },
-        None,
-    );
-    let mut round = 1;
-    let mut ended = |world: &World| {
-        let ended = [&first, &second]
-            .into_iter()
-            .any(|instance| world.executor.alive(instance.crew) == 0);
-        if !ended {
-            for partition in 0..4 {
-                world.write("words", partition, &format!("p{partition}"), round);
-            }
-            round += 1;
-        }
-        ended
-    };
-    let pace = world.clock();
-    while !ended(&world) {
-        world.finish(pace.sleep_until(pace.now() + Duration::from_millis(50)));
-    }
-    let mut words = Vec::new();
-    for instance in [&first, &second] {
-        if let Err(error) = world.stop(instance) {
-            words.push(error.to_string());
-        }
-    }
-    assert!(
-        words.iter().any(|words| words.contains("another process uses")),
-        "{words:?}"
-    );
-    // Whatever they did to each other, each record counts once.
-    let last = world.start_with(
-        Settings {
-            state_dir: world.directory.path().join("c"),
-            ..world.settings("c")
-        },
-        None,
-    );
-    world.drain(&last);
-    assert_eq!(world.stop(&last), Ok(()));
-    assert_exact(&mut world, round);
 }
 
 #[test]
