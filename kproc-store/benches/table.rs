@@ -3,7 +3,7 @@
 use std::{hint::black_box, sync::Arc};
 
 use divan::{Bencher, counter::ItemsCount};
-use kproc_store::{CommitPoint, Environment, EnvironmentOptions, Marks, Offset, Store, Table, Timestamp};
+use kproc_store::{CommitPoint, Environment, EnvironmentOptions, Marks, Offset, Store, Table};
 
 fn main() {
     divan::main();
@@ -30,8 +30,7 @@ impl Bench {
         let directory = tempfile::tempdir().unwrap();
         let mut table = Table::default();
         let spec = table.spec("counts".into());
-        let now = Timestamp::EPOCH;
-        let environment = Environment::open(directory.path(), &[spec], options, now)
+        let environment = Environment::open(directory.path(), &[spec], options)
             .unwrap()
             .environment;
         let marks = Arc::new(Marks::default());
@@ -142,7 +141,7 @@ fn restore_a_million(bencher: Bencher<'_, '_>, batch: usize) {
             let directory = tempfile::tempdir().unwrap();
             let options = EnvironmentOptions::default();
             let spec = std::slice::from_ref(&spec);
-            let opened = Environment::open(directory.path(), spec, &options, Timestamp::EPOCH).unwrap();
+            let opened = Environment::open(directory.path(), spec, &options).unwrap();
             (opened.environment, directory)
         })
         .bench_local_refs(|(environment, _)| {

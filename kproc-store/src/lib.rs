@@ -9,14 +9,14 @@
 //! ```
 //! use std::sync::Arc;
 //! use kproc_store::{
-//!     CommitPoint, Condition, Environment, EnvironmentOptions, Marks, Offset, Store, Table, Timestamp,
+//!     CommitPoint, Condition, Environment, EnvironmentOptions, Marks, Offset, Store, Table,
 //! };
 //!
 //! # let directory = tempfile::tempdir()?;
-//! # let (directory, now) = (directory.path(), Timestamp::EPOCH);
+//! # let directory = directory.path();
 //! let mut totals = Table::<String, i64>::default();
 //! let stores = [totals.spec("totals".into())];
-//! let opened = Environment::open(directory, &stores, &EnvironmentOptions::default(), now)?;
+//! let opened = Environment::open(directory, &stores, &EnvironmentOptions::default())?;
 //! assert_eq!(opened.condition, Condition::New);
 //! let environment = opened.environment;
 //!
@@ -56,8 +56,8 @@ mod vocabulary;
 
 pub use buffer::Buffer;
 pub use environment::{
-    CommitPoint, Condition, DiskStep, Environment, EnvironmentOptions, Host, InputPosition, Inspector,
-    Opened, StoreInfo,
+    CommitPoint, Condition, DiskStep, Environment, EnvironmentOptions, Followed, Host, InputPosition,
+    Inspector, Opened, StoreInfo,
 };
 pub use error::{OpenError, StoreError};
 pub use lock::FileLock;

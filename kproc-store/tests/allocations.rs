@@ -6,7 +6,7 @@ use std::{
     sync::Arc,
 };
 
-use kproc_store::{CommitPoint, Environment, EnvironmentOptions, Marks, Store, Table, Timestamp};
+use kproc_store::{CommitPoint, Environment, EnvironmentOptions, Marks, Store, Table};
 
 struct Counting;
 
@@ -50,7 +50,7 @@ fn no_verb_allocates_on_a_warm_key() {
     let mut names = Table::<u64, String>::default();
     let specs = [counts.spec("counts".into()), names.spec("names".into())];
     let options = EnvironmentOptions::default();
-    let environment = Environment::open(directory.path(), &specs, &options, Timestamp::EPOCH)
+    let environment = Environment::open(directory.path(), &specs, &options)
         .unwrap()
         .environment;
     let marks = Arc::new(Marks::default());

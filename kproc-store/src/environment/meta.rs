@@ -7,7 +7,7 @@ use std::time::Duration;
 use heed::{Database, RoTxn, RwTxn, types::Bytes};
 use serde::{Deserialize, Serialize, de::DeserializeOwned};
 
-use crate::{CommitPoint, InputPosition, Offset, StoreSpec, Timestamp};
+use crate::{CommitPoint, Followed, InputPosition, Offset, StoreSpec, Timestamp};
 
 /// Name of the database.
 pub(crate) const DATABASE: &str = "meta";
@@ -15,9 +15,10 @@ pub(crate) const DATABASE: &str = "meta";
 const FORMAT: &[u8] = b"format";
 const CHECKSUM: &[u8] = b"checksum";
 const COMMIT: &[u8] = b"commit";
-const FRESH: &[u8] = b"fresh";
 const TYPES: &str = "types/";
 const POSITION: &str = "position/";
+const FOLLOWED: &str = "followed/";
+const KEPT: &str = "kept/";
 const ORIGIN: &str = "origin/";
 
 /// The meta database.
@@ -95,22 +96,40 @@ impl Meta<'_> {
         Ok(self.get(txn, &named(POSITION, store))?.map(Offset::new))
     }
 
-    /// Whether any store has a position.
-    fn has_positions(self, txn: &RoTxn<'_>) -> heed::Result<bool> {
-        Ok(self
-            .0
-            .prefix_iter(txn, POSITION.as_bytes())?
-            .next()
-            .transpose()?
-            .is_some())
-    }
-
     pub(crate) fn put_position(self, txn: &mut RwTxn<'_>, store: &str, next: Offset) -> heed::Result<()> {
         self.put(txn, &named(POSITION, store), &next.get())
     }
 
+    /// Forgets where a store is in its changelog, and since when.
     pub(crate) fn forget_position(self, txn: &mut RwTxn<'_>, store: &str) -> heed::Result<()> {
-        self.0.delete(txn, &named(POSITION, store)).map(drop)
+        for what in [POSITION, FOLLOWED, KEPT] {
+            self.0.delete(txn, &named(what, store))?;
+        }
+        Ok(())
+    }
+
+    /// Up to when a store has all that its changelog had.
+    pub(crate) fn followed(self, txn: &RoTxn<'_>, store: &str) -> heed::Result<Option<Followed>> {
+        let until = self.get(txn, &named(FOLLOWED, store))?;
+        let kept = self.get(txn, &named(KEPT, store))?;
+        Ok(until.zip(kept).map(|(until, kept)| Followed {
+            until: Timestamp::from_millis(until),
+            kept: Duration::from_millis(kept),
+        }))
+    }
+
+    pub(crate) fn put_followed_until(
+        self,
+        txn: &mut RwTxn<'_>,
+        store: &str,
+        until: Timestamp,
+    ) -> heed::Result<()> {
+        self.put(txn, &named(FOLLOWED, store), &until.as_millis())
+    }
+
+    pub(crate) fn put_kept(self, txn: &mut RwTxn<'_>, store: &str, kept: Duration) -> heed::Result<()> {
+        let millis = u64::try_from(kept.as_millis()).unwrap_or(u64::MAX);
+        self.put(txn, &named(KEPT, store), &millis)
     }
 
     /// The last commit; its changelog positions are those of the stores.
@@ -150,25 +169,6 @@ impl Meta<'_> {
 
     pub(crate) fn put_origin(self, txn: &mut RwTxn<'_>, log: &str, id: u128) -> heed::Result<()> {
         self.put(txn, &named(ORIGIN, log), &id)
-    }
-
-    /// When the state was last known to be near the end of its changelogs.
-    pub(crate) fn fresh(self, txn: &RoTxn<'_>) -> heed::Result<Option<Timestamp>> {
-        Ok(self.get(txn, FRESH)?.map(Timestamp::from_millis))
-    }
-
-    /// How long ago that was. No time, if there is nothing in it of any changelog.
-    pub(crate) fn age(self, txn: &RoTxn<'_>, now: Timestamp) -> heed::Result<Duration> {
-        let fresh = if self.has_positions(txn)? {
-            self.fresh(txn)?
-        } else {
-            None
-        };
-        Ok(fresh.map_or(Duration::ZERO, |fresh| now.since(fresh)))
-    }
-
-    pub(crate) fn put_fresh(self, txn: &mut RwTxn<'_>, at: Timestamp) -> heed::Result<()> {
-        self.put(txn, FRESH, &at.as_millis())
     }
 
     fn get<T: DeserializeOwned>(self, txn: &RoTxn<'_>, key: &[u8]) -> heed::Result<Option<T>> {

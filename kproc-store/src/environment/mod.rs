@@ -25,13 +25,12 @@ use std::{
         Arc, Mutex, MutexGuard, PoisonError,
         atomic::{AtomicUsize, Ordering::SeqCst},
     },
-    time::Duration,
 };
 
 pub(crate) use base::{Base, BaseRange};
 pub use host::{DiskStep, Host};
 pub use inspector::{Inspector, StoreInfo};
-pub use options::{CommitPoint, Condition, EnvironmentOptions, InputPosition, Opened};
+pub use options::{CommitPoint, Condition, EnvironmentOptions, Followed, InputPosition, Opened};
 pub(crate) use start::damage;
 
 use self::{
@@ -41,7 +40,7 @@ use self::{
     start::{Failure, Started},
     write::{Notes, Write},
 };
-use crate::{Buffer, Marks, Offset, OpenError, StoreError, StoreSpec, Timestamp};
+use crate::{Buffer, Marks, Offset, OpenError, StoreError, StoreSpec};
 
 /// An LMDB environment, locked against other writers for as long as it lives.
 pub struct Environment {
@@ -63,7 +62,6 @@ pub(crate) struct Inner {
     directory: PathBuf,
     specs: Vec<StoreSpec>,
     options: EnvironmentOptions,
-    opened_at: Timestamp,
     sidecar: Mutex<Sidecar>,
     /// Open read transactions of buffers.
     readers: AtomicUsize,
@@ -119,16 +117,14 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 
 impl Environment {
     /// Opens (or makes) the environment in `directory` with these stores, numbered in this order.
-    /// `now` is wall time, for the age check.
     ///
     /// Stores that are there and not among `stores` are left as they are.
     pub fn open(
         directory: &Path,
         stores: &[StoreSpec],
         options: &EnvironmentOptions,
-        now: Timestamp,
     ) -> Result<Opened, OpenError> {
-        open::open(directory, stores, options, now)
+        open::open(directory, stores, options)
     }
 
     /// Removes the environment in `directory`, and the directory, if nothing else is in it. Not while somebody has it
@@ -159,11 +155,26 @@ impl Environment {
         self.read(|txn| self.inner.store(store).database.len(txn))
     }
 
-    /// Whether a deletion that the state has not seen may be gone from its changelogs, which keep them for so long. `now` is
-    /// wall time. Brokers' clocks may be ahead by a part in 24 of that: an hour of a day.
-    pub fn is_outdated(&self, now: Timestamp, tombstone_retention: Duration) -> Result<bool, StoreError> {
-        let age = self.read(|txn| self.inner.lmdb.meta.age(txn, now))?;
-        Ok(start::is_outdated(age, tombstone_retention))
+    /// Up to when a store has all that its changelog had; `None` if that was never [noted](Self::follow).
+    pub fn followed(&self, store: usize) -> Result<Option<Followed>, StoreError> {
+        let inner = &*self.inner;
+        self.read(|txn| inner.lmdb.meta.followed(txn, &inner.store(store).name))
+    }
+
+    /// Notes that a store is at this place of its changelog, and that this was all there was at that time (or, if it is to be
+    /// filled from there on: that it has what was before that place, which may be nothing). No buffer may be open on the
+    /// environment.
+    pub fn follow(&self, store: usize, next: Offset, followed: Followed) -> Result<(), StoreError> {
+        let _gate = self.inner.gate();
+        self.inner.check_in_place()?;
+        let notes = Notes {
+            positions: &[(store, next)],
+            followed_until: Some(followed.until),
+            kept: Some(followed.kept),
+            ..Notes::default()
+        };
+        // No word of having survived: it is written at each opening, and tells nothing of the stores' own pages.
+        self.inner.transact(&[], Some(&notes))
     }
 
     /// The input positions and stream time of the last commit, and the positions of the stores.
@@ -207,7 +218,8 @@ impl Environment {
     }
 
     /// Restores a piece of a changelog: entries (`None`: deleted) in log order, and the place after them, in
-    /// one transaction (several, if there are very many). No buffer may be open on the environment.
+    /// one transaction (several, if there are very many). No buffer may be open on the environment. A piece that was cut off
+    /// may have left something: so the store must have [a position](Self::follow) before the first one.
     ///
     /// The larger the piece, the faster: it is sorted and written page by page. A million keys in no order take
     /// about four times as long in pieces of 10,000 as in pieces of 100,000.
@@ -225,21 +237,11 @@ impl Environment {
         writes.reverse();
         writes.sort_by(|a, b| a.key.cmp(b.key));
         writes.dedup_by(|a, b| a.key == b.key);
-        // Until the first commit the state is as old as the beginning of its restore: a deletion that came before
-        // may be gone from the changelog when the restore is resumed.
-        let fresh = inner
-            .lmdb
-            .env
-            .read_txn()
-            .and_then(|txn| inner.lmdb.meta.fresh(&txn))
-            .map_err(|error| StoreError::lmdb(&inner.directory, "reading", &error))?;
-        let fresh = fresh.is_none().then_some(inner.opened_at);
         inner.write(
             &writes,
             &[],
             &Notes {
                 positions: &[(store, next)],
-                fresh,
                 ..Notes::default()
             },
         )
@@ -320,7 +322,6 @@ impl Environment {
             directory,
             specs,
             options,
-            opened_at,
             sidecar,
             readers,
             gate,
@@ -328,14 +329,13 @@ impl Environment {
         } = inner;
         // The last handle: this closes it.
         drop(lmdb);
-        match start::start(&directory, &specs, &options, Some(opened_at)) {
+        match start::start(&directory, &specs, &options, true) {
             Ok(lmdb) => {
                 let inner = Inner {
                     lmdb,
                     directory,
                     specs,
                     options,
-                    opened_at,
                     sidecar,
                     readers,
                     gate,
@@ -429,7 +429,7 @@ impl Inner {
         let notes = Notes {
             positions: &point.changelogs,
             commit: Some(point),
-            fresh: point.committed_at,
+            followed_until: point.committed_at,
             ..Notes::default()
         };
         self.write(&divisible, &whole, &notes)

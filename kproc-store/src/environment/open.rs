@@ -15,7 +15,7 @@ use super::{
     sidecar::{FORMAT, Found, Sidecar},
     start::{Failure, Reason, Started, start},
 };
-use crate::{OpenError, StoreSpec, Timestamp};
+use crate::{OpenError, StoreSpec};
 
 /// So many ends in a row, without a write between, make us look at every page.
 const SUSPICIOUS: u32 = 2;
@@ -34,7 +34,6 @@ pub(super) fn open(
     directory: &Path,
     stores: &[StoreSpec],
     options: &EnvironmentOptions,
-    now: Timestamp,
 ) -> Result<Opened, OpenError> {
     let io = |what: &'static str| move |error: io::Error| OpenError::io(directory, what, &error);
     check_names(directory, stores)?;
@@ -54,7 +53,6 @@ pub(super) fn open(
         directory,
         stores,
         options,
-        now,
         sidecar,
     };
     match judge(directory, &opening.sidecar)? {
@@ -78,7 +76,6 @@ struct Opening<'o> {
     directory: &'o Path,
     stores: &'o [StoreSpec],
     options: &'o EnvironmentOptions,
-    now: Timestamp,
     /// That of an environment begun here and now.
     sidecar: Sidecar,
 }
@@ -94,7 +91,7 @@ impl Opening<'_> {
         // One that vouches for the state must not come back after a restart of the machine.
         let durable = !self.options.temporary || before.clean || before.sync;
         self.write(&sidecar, durable)?;
-        match start(self.directory, self.stores, self.options, Some(self.now)) {
+        match start(self.directory, self.stores, self.options, true) {
             Ok(lmdb) => Ok(Ok((lmdb, sidecar))),
             Err(Failure::Bad(reason)) => Ok(Err(reason)),
             Err(Failure::Error(error)) => {
@@ -109,6 +106,10 @@ impl Opening<'_> {
     fn begin(self, reason: Option<Reason>, lock: DirectoryLock) -> Result<Opened, OpenError> {
         let directory = self.directory;
         let io = |what: &'static str| move |error: io::Error| OpenError::io(directory, what, &error);
+        if let Some(Reason { what, .. }) = &reason {
+            // Before anything is done about it, which may fail, and then nobody would say why it was tried.
+            tracing::warn!(path = %directory.display(), reason = what, "the state there cannot be used, and is made anew");
+        }
         let set_aside = match &reason {
             Some(Reason { keep: true, .. }) => {
                 let allowed = self.options.allow(DiskStep::SetAside);
@@ -123,7 +124,7 @@ impl Opening<'_> {
             .map_err(io("removing the old files"))?;
         let durable = !self.options.temporary || reason.is_some();
         self.write(&self.sidecar, durable)?;
-        let lmdb = start(directory, self.stores, self.options, None).map_err(|failure| match failure {
+        let lmdb = start(directory, self.stores, self.options, false).map_err(|failure| match failure {
             Failure::Error(error) => error,
             Failure::Bad(Reason { what, .. }) => OpenError::Io {
                 path: directory.to_owned(),
@@ -160,7 +161,6 @@ impl Opening<'_> {
                 directory: self.directory.to_owned(),
                 specs: self.stores.to_vec(),
                 options,
-                opened_at: self.now,
                 sidecar: Mutex::new(sidecar),
                 readers: AtomicUsize::new(0),
                 gate: Mutex::new(()),

@@ -23,8 +23,6 @@ pub struct EnvironmentOptions {
     /// The largest encoded value, in bytes: what the changelog accepts, together with the longest key and what
     /// Kafka adds to each record. By default that is 1 MiB, Kafka's own limit, less 1 KiB. At most 2 GiB.
     pub max_value_bytes: usize,
-    /// Older than this, a changelog may have dropped tombstones that the state has not seen: rebuild.
-    pub tombstone_retention: Duration,
     /// The machine it is on, if that is a test's.
     #[doc(hidden)]
     pub host: Option<Arc<dyn Host>>,
@@ -41,7 +39,6 @@ impl Default for EnvironmentOptions {
             temporary: false,
             checksum: false,
             max_value_bytes: (1 << 20) - (1 << 10),
-            tombstone_retention: Duration::from_secs(24 * 3600),
             host: None,
         }
     }
@@ -81,8 +78,18 @@ pub struct CommitPoint {
     pub inputs: Vec<InputPosition>,
     /// The task's stream time.
     pub stream_time: Option<Timestamp>,
-    /// Wall time of the commit.
+    /// Wall time of the commit: a time at which the changelogs had nothing that the state has not.
     pub committed_at: Option<Timestamp>,
+}
+
+/// Up to when a store has all that its changelog had: what was deleted later, it may not know of. A changelog keeps a
+/// deletion for some time only.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Followed {
+    /// Wall time.
+    pub until: Timestamp,
+    /// For how long the changelog keeps deletions, as it was known when the store was last brought up.
+    pub kept: Duration,
 }
 
 /// An opened environment and how it was found.

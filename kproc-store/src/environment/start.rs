@@ -1,6 +1,6 @@
 //! Starting LMDB on files that were judged to be good: types, age, databases.
 
-use std::{fs, path::Path, sync::Arc, time::Duration};
+use std::{fs, path::Path, sync::Arc};
 
 use heed::{
     CommitOrAbort, CommitToken, Database, Env, EnvFlags, EnvOpenOptions, MdbError, OnCommit, WithoutTls,
@@ -13,7 +13,7 @@ use super::{
     meta::{self, Meta, Types},
     sidecar::FORMAT,
 };
-use crate::{OpenError, StoreSpec, Timestamp};
+use crate::{OpenError, StoreSpec};
 
 /// Why a state cannot be trusted.
 pub(super) struct Reason {
@@ -53,39 +53,30 @@ pub(crate) struct Started {
     pub(super) stores: Vec<StoreDatabase>,
 }
 
-/// Opens LMDB and its databases. `now`: the state is expected to be there, and not too old.
+/// Opens LMDB and its databases. `found`: the state is expected to be there.
 pub(super) fn start(
     directory: &Path,
     stores: &[StoreSpec],
     options: &EnvironmentOptions,
-    now: Option<Timestamp>,
+    found: bool,
 ) -> Result<Started, Failure> {
     let env = open_lmdb(directory, options, stores.len())?;
     // Anything that LMDB finds wrong from here on is damage, if there was something before.
     let fault = |error: heed::Error| match damage(&error) {
-        Some(what) if now.is_some() => Failure::Bad(Reason::damaged(what)),
+        Some(what) if found => Failure::Bad(Reason::damaged(what)),
         _ => Failure::Error(OpenError::lmdb(directory, &error)),
     };
     // Readers of dead processes, if others were looking in while this was closed.
     env.clear_stale_readers().map_err(fault)?;
-    let checksum = match now {
-        Some(now) => {
-            let known = read_meta(directory, &env, stores, now).map_err(fault)??;
-            let age = known.age;
-            if is_outdated(age, options.tombstone_retention) {
-                return Err(Failure::Bad(Reason::outdated(format!(
-                    "the state is {} hours old, and its changelogs keep deletions for {} hours only",
-                    age.as_secs() / 3600,
-                    options.tombstone_retention.as_secs() / 3600
-                ))));
-            }
-            if known.checksum != options.checksum {
-                let (path, checksum) = (directory.display(), known.checksum);
-                tracing::info!(%path, checksum, "the state was made with another `checksum` option and keeps it");
-            }
-            known.checksum
+    let checksum = if found {
+        let checksum = read_meta(directory, &env, stores).map_err(fault)??;
+        if checksum != options.checksum {
+            let path = directory.display();
+            tracing::info!(%path, checksum, "the state was made with another `checksum` option and keeps it");
         }
-        None => options.checksum,
+        checksum
+    } else {
+        options.checksum
     };
     let allowed = options.allow(DiskStep::MakeStores).map_err(heed::Error::Io);
     let made = allowed.and_then(|()| make_databases(&env, stores, checksum));
@@ -153,25 +144,12 @@ pub(crate) fn damage(error: &heed::Error) -> Option<String> {
     }
 }
 
-/// See [`Environment::is_outdated`](super::Environment::is_outdated).
-pub(super) fn is_outdated(age: Duration, tombstone_retention: Duration) -> bool {
-    age > tombstone_retention / 24 * 23
-}
-
-/// What an environment says of itself.
-struct Known {
-    checksum: bool,
-    /// How long ago the state was last known to be near the end of its changelogs.
-    age: Duration,
-}
-
-/// Reads what the environment says of itself, and compares types.
+/// Compares format and types with what the environment says of itself. Whether it keeps checksums.
 fn read_meta(
     directory: &Path,
     env: &Env<WithoutTls>,
     stores: &[StoreSpec],
-    now: Timestamp,
-) -> heed::Result<Result<Known, Failure>> {
+) -> heed::Result<Result<bool, Failure>> {
     let none = || Failure::Bad(Reason::damaged("the data file is not one of kproc's".into()));
     let opened = env.open_databases_and_commit(env.read_txn()?, |opener, txn| {
         let database = opener.open_database::<Bytes, Bytes>(txn, Some(meta::DATABASE))?;
@@ -207,9 +185,7 @@ fn read_meta(
             Some(_) | None => {}
         }
     }
-    let checksum = meta.checksum(&txn)?.unwrap_or(false);
-    let age = meta.age(&txn, now)?;
-    Ok(Ok(Known { checksum, age }))
+    Ok(Ok(meta.checksum(&txn)?.unwrap_or(false)))
 }
 
 type BytesDatabase<'e> = Database<'e, Bytes, Bytes>;

@@ -1,6 +1,6 @@
 //! Writing to LMDB: one short transaction, opened and committed in one function, and what to do when it fails.
 
-use std::sync::atomic::Ordering::SeqCst;
+use std::{sync::atomic::Ordering::SeqCst, time::Duration};
 
 use heed::MdbError;
 
@@ -20,8 +20,10 @@ pub(super) struct Write<'a> {
 pub(super) struct Notes<'a> {
     pub(super) positions: &'a [(usize, Offset)],
     pub(super) commit: Option<&'a CommitPoint>,
-    /// The state is no older than this.
-    pub(super) fresh: Option<Timestamp>,
+    /// When the changelogs of the stores with these positions had no more than the stores have.
+    pub(super) followed_until: Option<Timestamp>,
+    /// For how long these changelogs keep deletions.
+    pub(super) kept: Option<Duration>,
     /// A store to empty first.
     pub(super) clear: Option<usize>,
     /// Which logs the state comes from.
@@ -63,7 +65,11 @@ impl Inner {
     }
 
     /// One transaction, repeated in a larger map if it does not fit.
-    fn transact(&self, writes: &[&[Write<'_>]], notes: Option<&Notes<'_>>) -> Result<(), StoreError> {
+    pub(super) fn transact(
+        &self,
+        writes: &[&[Write<'_>]],
+        notes: Option<&Notes<'_>>,
+    ) -> Result<(), StoreError> {
         loop {
             match self.try_transact(writes, notes) {
                 Ok(()) => return Ok(()),
@@ -95,19 +101,22 @@ impl Inner {
             }
         }
         if let Some(notes) = notes {
+            let meta = self.lmdb.meta;
             for &(store, next) in notes.positions {
-                self.lmdb
-                    .meta
-                    .put_position(&mut txn, &self.store(store).name, next)?;
+                let store = &self.store(store).name;
+                meta.put_position(&mut txn, store, next)?;
+                if let Some(until) = notes.followed_until {
+                    meta.put_followed_until(&mut txn, store, until)?;
+                }
+                if let Some(kept) = notes.kept {
+                    meta.put_kept(&mut txn, store, kept)?;
+                }
             }
             if let Some(point) = notes.commit {
-                self.lmdb.meta.put_commit(&mut txn, point)?;
+                meta.put_commit(&mut txn, point)?;
             }
             for (log, id) in notes.origins {
-                self.lmdb.meta.put_origin(&mut txn, log, *id)?;
-            }
-            if let Some(at) = notes.fresh {
-                self.lmdb.meta.put_fresh(&mut txn, at)?;
+                meta.put_origin(&mut txn, log, *id)?;
             }
         }
         // The pages are written now: what goes wrong with them aborts the transaction.

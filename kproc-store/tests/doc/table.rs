@@ -12,7 +12,7 @@ pub fn table<K: KeyCodec, V: Codec>() -> (Table<K, V>, impl Sized) {
     let mut table = Table::default();
     let spec = table.spec("things".into());
     let options = EnvironmentOptions::default();
-    let opened = Environment::open(directory.path(), &[spec], &options, Timestamp::EPOCH).unwrap();
+    let opened = Environment::open(directory.path(), &[spec], &options).unwrap();
     table.attach(opened.environment.buffer(0, &Arc::new(Marks::default())).unwrap());
     (table, (opened.environment, directory))
 }

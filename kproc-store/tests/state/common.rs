@@ -53,7 +53,7 @@ impl<K: KeyCodec, V: Codec> One<K, V> {
     pub(crate) fn open_with(directory: &Path, options: &EnvironmentOptions) -> Self {
         let mut table = Table::default();
         let spec = table.spec("things".into());
-        let opened = Environment::open(directory, &[spec], options, NOW).unwrap();
+        let opened = Environment::open(directory, &[spec], options).unwrap();
         let marks = Arc::new(Marks::default());
         table.attach(opened.environment.buffer(0, &marks).unwrap());
         Self {

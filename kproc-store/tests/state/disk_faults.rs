@@ -14,7 +14,7 @@ use kproc_store::{
     Condition, DiskStep, Environment, EnvironmentOptions, Host, Marks, Offset, Store, StoreError, Table,
 };
 
-use crate::common::{NOW, fast_directory, point, small};
+use crate::common::{fast_directory, point, small};
 
 /// A machine whose disk refuses the step with this number, and those that come after it while it is `ill`.
 #[derive(Debug, Default)]
@@ -58,7 +58,7 @@ fn live(directory: &Path, machine: &Arc<Machine>, commits: std::ops::Range<u64>)
     };
     let mut table = Table::<u64, Vec<u8>>::default();
     let spec = table.spec("things".into());
-    let opened = match Environment::open(directory, &[spec], &options, NOW) {
+    let opened = match Environment::open(directory, &[spec], &options) {
         Ok(opened) => opened,
         Err(error) => return Some(error.to_string()),
     };
@@ -92,6 +92,29 @@ fn live(directory: &Path, machine: &Arc<Machine>, commits: std::ops::Range<u64>)
     trouble
 }
 
+/// What was logged meanwhile.
+fn logged(act: impl FnOnce()) -> String {
+    #[derive(Clone, Default)]
+    struct Lines(Arc<Mutex<Vec<u8>>>);
+    impl io::Write for Lines {
+        fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+            self.0.lock().unwrap().extend(bytes);
+            Ok(bytes.len())
+        }
+        fn flush(&mut self) -> io::Result<()> {
+            Ok(())
+        }
+    }
+    let lines = Lines::default();
+    let writer = lines.clone();
+    let subscriber = tracing_subscriber::fmt()
+        .with_ansi(false)
+        .with_writer(move || writer.clone());
+    tracing::subscriber::with_default(subscriber.finish(), act);
+    let bytes = lines.0.lock().unwrap().clone();
+    String::from_utf8(bytes).unwrap()
+}
+
 /// What is found on a disk that is well again: after which commit, and whether it is all of that.
 fn found(directory: &Path, machine: &Arc<Machine>) -> (Condition, Option<u64>) {
     let options = EnvironmentOptions {
@@ -100,7 +123,7 @@ fn found(directory: &Path, machine: &Arc<Machine>) -> (Condition, Option<u64>) {
     };
     let mut table = Table::<u64, Vec<u8>>::default();
     let spec = table.spec("things".into());
-    let opened = Environment::open(directory, &[spec], &options, NOW).unwrap();
+    let opened = Environment::open(directory, &[spec], &options).unwrap();
     let position = opened.environment.position(0).unwrap().map(Offset::get);
     table.attach(opened.environment.buffer(0, &Arc::new(Marks::default())).unwrap());
     let entries = table.iter().map(Result::unwrap);
@@ -190,4 +213,44 @@ fn d19_whatever_the_disk_refuses_is_told_and_nothing_is_half_done() {
         }
     }
     assert_eq!(reached, BTreeSet::from(DiskStep::ALL));
+}
+
+/// The next opening finds nothing that could be the reason any more.
+#[test]
+fn d19_why_a_state_is_made_anew_is_told_also_if_the_making_fails() {
+    let anew = [
+        DiskStep::SetAside,
+        DiskStep::Remove,
+        DiskStep::OpenData,
+        DiskStep::MakeStores,
+    ];
+    let mut failed = 0;
+    for refused in 1.. {
+        let directory = fast_directory();
+        let directory = directory.path().join("state");
+        let machine = Arc::new(Machine {
+            error: EIO,
+            ..Machine::default()
+        });
+        assert_eq!(live(&directory, &machine, 1..2), None);
+        fs::write(directory.join("data.mdb"), "nonsense").unwrap();
+        machine.asked.store(0, Relaxed);
+        machine.reached.lock().unwrap().clear();
+        machine.refuses.store(refused, Relaxed);
+        let mut told = None;
+        let log = logged(|| told = live(&directory, &machine, 2..2));
+        let reached = machine.reached.lock().unwrap().clone();
+        if anew.iter().any(|step| reached.contains(step)) {
+            let path = directory.display().to_string();
+            assert!(
+                log.contains("made anew") && log.contains(&path),
+                "{refused}: {log}"
+            );
+            failed += usize::from(told.is_some());
+        }
+        if told.is_none() {
+            break;
+        }
+    }
+    assert!(failed >= anew.len(), "{failed}");
 }

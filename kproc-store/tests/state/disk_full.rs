@@ -8,7 +8,7 @@ use kproc_store::{Environment, Offset, StoreError};
 
 use crate::{
     child,
-    common::{Bytes, NOW, One, small, specs},
+    common::{Bytes, One, small, specs},
 };
 
 /// A child whose files may have two megabytes, and who is not killed for trying to write more.
@@ -91,7 +91,7 @@ fn a_restore_on_a_full_disk_can_be_repeated() {
         child::run(limited(TEST, directory.path()));
         return;
     };
-    let environment = Environment::open(&directory, &specs(["things"]), &small(), NOW)
+    let environment = Environment::open(&directory, &specs(["things"]), &small())
         .unwrap()
         .environment;
     let entries: Vec<_> = (0..5000_u32).map(|n| (n.to_be_bytes(), [1; 1000])).collect();

@@ -9,7 +9,7 @@ use kproc_store::{
 
 use crate::{
     child,
-    common::{Bytes, NOW, One, point, small, specs},
+    common::{Bytes, One, point, small, specs},
 };
 
 #[test]
@@ -87,7 +87,7 @@ fn entries_of_a_store_without_a_changelog_are_written_all_or_none() {
     };
     let specs = specs(["with", "without"]);
     let open = || {
-        Environment::open(directory.path(), &specs, &options, NOW)
+        Environment::open(directory.path(), &specs, &options)
             .unwrap()
             .environment
     };
@@ -125,7 +125,7 @@ fn a_position_is_not_written_before_the_entries_of_stores_without_a_changelog() 
         ..small()
     };
     let specs = specs(["with", "without"]);
-    let environment = Environment::open(directory.path(), &specs, &options, NOW)
+    let environment = Environment::open(directory.path(), &specs, &options)
         .unwrap()
         .environment;
     let marks = Arc::new(Marks::default());
@@ -247,7 +247,7 @@ fn d18_eight_threads_commit_to_one_environment_in_turn() {
 #[test]
 fn a_restore_grows_the_map_but_not_under_a_buffer() {
     let directory = tempfile::tempdir().unwrap();
-    let environment = Environment::open(directory.path(), &specs(["things"]), &small(), NOW)
+    let environment = Environment::open(directory.path(), &specs(["things"]), &small())
         .unwrap()
         .environment;
     let entries: Vec<_> = (0..5000_u32)
@@ -273,7 +273,7 @@ fn a_restore_grows_the_map_but_not_under_a_buffer() {
 fn a_commit_wants_all_buffers_and_only_its_own() {
     let (directory, other) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
     let open = |directory: &tempfile::TempDir| {
-        Environment::open(directory.path(), &specs(["a", "b"]), &small(), NOW)
+        Environment::open(directory.path(), &specs(["a", "b"]), &small())
             .unwrap()
             .environment
     };
@@ -305,7 +305,7 @@ fn a_commit_wants_all_buffers_and_only_its_own() {
 #[test]
 fn an_environment_reopened_after_a_restore_is_the_same() {
     let directory = tempfile::tempdir().unwrap();
-    let environment = Environment::open(directory.path(), &specs(["things"]), &small(), NOW)
+    let environment = Environment::open(directory.path(), &specs(["things"]), &small())
         .unwrap()
         .environment;
     let entries: Vec<_> = (0..20_000_u32)
@@ -321,7 +321,7 @@ fn an_environment_reopened_after_a_restore_is_the_same() {
     table.attach(environment.buffer(0, &Arc::new(Marks::default())).unwrap());
     assert_eq!(table.len().unwrap(), 20_000);
     // Nobody got in between.
-    let error = Environment::open(directory.path(), &specs(["things"]), &small(), NOW).unwrap_err();
+    let error = Environment::open(directory.path(), &specs(["things"]), &small()).unwrap_err();
     assert!(matches!(error, kproc_store::OpenError::InUse { .. }), "{error}");
     let error = environment.reopen().unwrap_err();
     assert!(
@@ -331,6 +331,6 @@ fn an_environment_reopened_after_a_restore_is_the_same() {
         "{error}"
     );
     drop(table);
-    let opened = Environment::open(directory.path(), &specs(["things"]), &small(), NOW).unwrap();
+    let opened = Environment::open(directory.path(), &specs(["things"]), &small()).unwrap();
     assert_eq!(opened.condition, Condition::Intact);
 }

@@ -6,7 +6,7 @@ use kproc_store::{Condition, Environment, EnvironmentOptions, Marks, Store, Tabl
 
 use crate::{
     child,
-    common::{NOW, fast_directory, point, small, specs},
+    common::{fast_directory, point, small, specs},
 };
 
 #[test]
@@ -25,7 +25,7 @@ fn three_hundred_environments_are_open_at_once() {
     let mut open: Vec<_> = (0..300)
         .map(|n| {
             let directory = directory.join(n.to_string());
-            let environment = Environment::open(&directory, &spec, &options, NOW)
+            let environment = Environment::open(&directory, &spec, &options)
                 .unwrap()
                 .environment;
             let buffer = environment.buffer(0, &Arc::new(Marks::default())).unwrap();
@@ -57,7 +57,7 @@ fn d22_many_stores_in_one_environment_reopened_five_times() {
         let directory = fast_directory();
         let specs = specs((0..count).map(|n| format!("store-{n}")));
         for time in 0..5_u8 {
-            let opened = Environment::open(directory.path(), &specs, &small(), NOW).unwrap();
+            let opened = Environment::open(directory.path(), &specs, &small()).unwrap();
             let expected = if time == 0 {
                 Condition::New
             } else {
@@ -86,8 +86,7 @@ fn d22_many_stores_in_one_environment_reopened_five_times() {
 fn d12_stores_are_found_by_name_wherever_they_are_declared() {
     let directory = fast_directory();
     let open = |names: &[&str]| {
-        let opened =
-            Environment::open(directory.path(), &specs(names.iter().copied()), &small(), NOW).unwrap();
+        let opened = Environment::open(directory.path(), &specs(names.iter().copied()), &small()).unwrap();
         (opened.environment, opened.condition)
     };
     let marks = Arc::new(Marks::default());
@@ -137,7 +136,7 @@ fn d21_a_map_larger_than_the_disk_takes_no_space() {
         max_map_size: 16 << 40,
         ..EnvironmentOptions::default()
     };
-    let environment = Environment::open(directory.path(), &specs(["things"]), &options, NOW)
+    let environment = Environment::open(directory.path(), &specs(["things"]), &options)
         .unwrap()
         .environment;
     let length = std::fs::metadata(directory.path().join("data.mdb"))

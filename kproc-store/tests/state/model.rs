@@ -5,7 +5,7 @@ use std::{collections::BTreeMap, path::Path};
 use kproc_store::{Condition, Environment, Offset, Store};
 use proptest::{collection::vec, prelude::*, test_runner::TestRunner};
 
-use crate::common::{Bytes, NOW, One, fast_directory, small, specs};
+use crate::common::{Bytes, One, fast_directory, small, specs};
 
 type Map = BTreeMap<Bytes, Bytes>;
 type Changelog = Vec<(Bytes, Option<Bytes>)>;
@@ -228,7 +228,7 @@ fn replay(state: &mut Map, changelog: &[(Bytes, Option<Bytes>)]) {
 /// Restores the changelog, in pieces, and expects the same state.
 fn check_restore(both: &mut Both, pieces: usize) {
     let directory = fast_directory();
-    let environment = Environment::open(directory.path(), &specs(["things"]), &small(), NOW)
+    let environment = Environment::open(directory.path(), &specs(["things"]), &small())
         .unwrap()
         .environment;
     for (n, piece) in both.changelog.chunks(pieces).enumerate() {

@@ -3,8 +3,8 @@
 use std::{fs, io::BufRead, path::Path, sync::Arc, time::Duration};
 
 use kproc_store::{
-    CommitPoint, Condition, Environment, EnvironmentOptions, InputPosition, Marks, Offset, OpenError, Store,
-    Table, Timestamp,
+    CommitPoint, Condition, Environment, EnvironmentOptions, Followed, InputPosition, Marks, Offset,
+    OpenError, Store, Table, Timestamp,
 };
 
 use crate::{
@@ -16,7 +16,7 @@ type Words = One<String, i64>;
 
 fn try_open(directory: &Path) -> Result<Condition, OpenError> {
     let spec = Table::<String, i64>::default().spec("things".into());
-    Environment::open(directory, &[spec], &small(), NOW).map(|opened| opened.condition)
+    Environment::open(directory, &[spec], &small()).map(|opened| opened.condition)
 }
 
 /// An environment with one commit.
@@ -114,7 +114,7 @@ fn d27_a_directory_that_is_removed_while_in_use_stops_the_commit() {
 #[test]
 fn the_last_commit_is_found_again_with_everything_in_it() {
     let directory = tempfile::tempdir().unwrap();
-    let environment = Environment::open(directory.path(), &specs(["a", "b", "c"]), &small(), NOW)
+    let environment = Environment::open(directory.path(), &specs(["a", "b", "c"]), &small())
         .unwrap()
         .environment;
     assert_eq!(environment.last_commit().unwrap(), CommitPoint::default());
@@ -131,7 +131,7 @@ fn the_last_commit_is_found_again_with_everything_in_it() {
     environment.commit(&mut [], &point).unwrap();
     assert_eq!(environment.last_commit().unwrap(), point);
     environment.close().unwrap();
-    let environment = Environment::open(directory.path(), &specs(["a", "b", "c"]), &small(), NOW)
+    let environment = Environment::open(directory.path(), &specs(["a", "b", "c"]), &small())
         .unwrap()
         .environment;
     assert_eq!(environment.last_commit().unwrap(), point);
@@ -157,7 +157,7 @@ fn the_last_commit_is_found_again_with_everything_in_it() {
 #[test]
 fn clearing_a_store_leaves_the_others() {
     let directory = tempfile::tempdir().unwrap();
-    let environment = Environment::open(directory.path(), &specs(["a", "b"]), &small(), NOW)
+    let environment = Environment::open(directory.path(), &specs(["a", "b"]), &small())
         .unwrap()
         .environment;
     for store in 0..2 {
@@ -179,7 +179,7 @@ fn clearing_a_store_leaves_the_others() {
 #[test]
 fn a_restored_piece_counts_per_key_the_last_record() {
     let directory = tempfile::tempdir().unwrap();
-    let environment = Environment::open(directory.path(), &specs(["a"]), &small(), NOW)
+    let environment = Environment::open(directory.path(), &specs(["a"]), &small())
         .unwrap()
         .environment;
     let entries: [(&[u8], Option<&[u8]>); 7] = [
@@ -212,7 +212,7 @@ fn other_types_are_refused_and_nothing_is_touched() {
     make(directory.path(), &small(), One::close);
     let before = fs::read(directory.path().join("state.json")).unwrap();
     let spec = Table::<String, String>::default().spec("things".into());
-    let error = Environment::open(directory.path(), &[spec], &small(), NOW).unwrap_err();
+    let error = Environment::open(directory.path(), &[spec], &small()).unwrap_err();
     let OpenError::Types {
         store,
         found,
@@ -343,70 +343,49 @@ fn a_state_on_another_device_or_without_a_sidecar_is_rebuilt() {
 }
 
 #[test]
-fn a_state_older_than_the_tombstones_of_its_changelogs_is_rebuilt() {
-    let open = |directory: &Path, names: &[&str], now| {
-        let opened = Environment::open(directory, &specs(names.iter().copied()), &small(), now).unwrap();
-        (opened.environment, opened.condition)
+fn a_store_tells_up_to_when_it_has_all_of_its_changelog() {
+    let open = |directory: &Path| {
+        let opened = Environment::open(directory, &specs(["a", "b"]), &small()).unwrap();
+        opened.environment
     };
-    let hours = |hours: u64| NOW.saturating_add(Duration::from_secs(hours * 3600));
-    // A commit.
+    let hours = |hours: u64| Duration::from_secs(hours * 3600);
+    let followed = |until: u64, kept: u64| Followed {
+        until: NOW.saturating_add(hours(until)),
+        kept: hours(kept),
+    };
     let directory = tempfile::tempdir().unwrap();
-    let (environment, _) = open(directory.path(), &["a"], NOW);
-    environment.commit(&mut [], &point(5)).unwrap();
-    environment.close().unwrap();
-    let (environment, condition) = open(directory.path(), &["a"], hours(22));
-    assert_eq!(condition, Condition::Intact);
-    // It can become too old while it is open, and while it is read what it has missed.
-    let kept = |hours: u64| Duration::from_secs(hours * 3600);
-    for (now, kept, outdated) in [(22, kept(24), false), (25, kept(24), true), (2, kept(1), true)] {
-        assert_eq!(
-            environment.is_outdated(hours(now), kept).unwrap(),
-            outdated,
-            "{now}"
-        );
-    }
-    environment.close().unwrap();
-    let (environment, condition) = open(directory.path(), &["a"], hours(25));
-    let Condition::Rebuild {
-        reason,
-        set_aside: None,
-    } = condition
-    else {
-        panic!("{condition:?}")
-    };
-    assert_eq!(
-        reason,
-        "the state is 25 hours old, and its changelogs keep deletions for 24 hours only"
-    );
-    assert_eq!(environment.position(0).unwrap(), None);
+    let environment = open(directory.path());
+    assert_eq!(environment.followed(0).unwrap(), None);
+
+    // It is to be filled from offset 3 on; pieces of that make it no younger.
+    environment.follow(0, Offset::new(3), followed(0, 24)).unwrap();
+    assert_eq!(environment.position(0).unwrap(), Some(Offset::new(3)));
+    let mut piece = [(&b"key"[..], Some(&b"value"[..]))].into_iter();
+    environment.restore(0, &mut piece, Offset::new(4)).unwrap();
+    assert_eq!(environment.followed(0).unwrap(), Some(followed(0, 24)));
     drop(environment);
 
-    // A restore that was never completed is as old as its beginning, however often it is resumed.
-    let directory = tempfile::tempdir().unwrap();
-    for (begun, expected) in [(0, true), (20, true), (30, false)] {
-        let (environment, condition) = open(directory.path(), &["a"], hours(begun));
-        assert_eq!(
-            !matches!(condition, Condition::Rebuild { .. }),
-            expected,
-            "after {begun} hours"
-        );
-        let mut piece = [(&b"key"[..], Some(&b"value"[..]))].into_iter();
-        environment
-            .restore(0, &mut piece, Offset::new(begun + 1))
-            .unwrap();
-    }
-
-    // Without a changelog there are no tombstones to miss.
-    let directory = tempfile::tempdir().unwrap();
-    let (environment, _) = open(directory.path(), &["a"], NOW);
+    // A commit does, for the stores whose positions it has.
+    let environment = open(directory.path());
+    assert_eq!(environment.followed(0).unwrap(), Some(followed(0, 24)));
+    environment.follow(1, Offset::new(0), followed(1, 12)).unwrap();
     let point = CommitPoint {
-        committed_at: Some(NOW),
-        ..CommitPoint::default()
+        committed_at: Some(NOW.saturating_add(hours(2))),
+        ..point(5)
     };
+    assert_eq!(point.changelogs, [(0, Offset::new(5))]);
     environment.commit(&mut [], &point).unwrap();
-    drop(environment);
-    let (_, condition) = open(directory.path(), &["a"], hours(10_000));
-    assert_eq!(condition, Condition::Intact);
+    environment.close().unwrap();
+    let environment = open(directory.path());
+    assert_eq!(environment.followed(0).unwrap(), Some(followed(2, 24)));
+    assert_eq!(environment.followed(1).unwrap(), Some(followed(1, 12)));
+
+    // Nothing is known of a store that was emptied, nor of one that was committed without ever being brought up.
+    environment.clear(0).unwrap();
+    assert_eq!(environment.followed(0).unwrap(), None);
+    assert_eq!(environment.followed(1).unwrap(), Some(followed(1, 12)));
+    environment.commit(&mut [], &point).unwrap();
+    assert_eq!(environment.followed(0).unwrap(), None);
 }
 
 #[test]
@@ -422,7 +401,7 @@ fn bad_names_are_refused_before_anything_is_made() {
             "two stores are named `a`",
         ),
     ] {
-        let error = Environment::open(&directory, &specs(names), &small(), NOW)
+        let error = Environment::open(&directory, &specs(names), &small())
             .unwrap_err()
             .to_string();
         assert!(error.contains(says), "{error}");

@@ -111,7 +111,7 @@ fn an_inspector_changes_nothing_and_locks_nobody_out() {
     );
     one.close();
     let _inspector = Inspector::open(directory.path()).unwrap();
-    let error = kproc_store::Environment::open(directory.path(), &specs(["a"]), &small(), NOW).unwrap_err();
+    let error = kproc_store::Environment::open(directory.path(), &specs(["a"]), &small()).unwrap_err();
     assert!(matches!(error, OpenError::InUse { .. }), "{error}");
 }
 

@@ -152,7 +152,7 @@ impl Rig {
             };
             (!specs.is_empty()).then(|| {
                 let path = directory.path().join(&*processor.name);
-                Environment::open(&path, &specs, &options, START)
+                Environment::open(&path, &specs, &options)
                     .expect("an environment")
                     .environment
             })

@@ -24,7 +24,7 @@ use crate::{
     clock::Clock,
     cluster::{ClusterErrorKind, CommittedOffset, OffsetCommit, Ownership, Positions},
     engine::{Attached, Task, TaskCommit, stream_time},
-    record::{Offset, TopicPartition},
+    record::{Offset, Timestamp, TopicPartition},
 };
 
 const FIRST_WAIT: Duration = Duration::from_millis(20);
@@ -52,6 +52,8 @@ impl Worker {
     }
 
     async fn try_commit(&mut self, tasks: &[Tenure], deadline: Option<Duration>) -> Result<(), Fault> {
+        // Before the group is asked: until it has said that the partitions are ours, others may have written.
+        let at = self.clock.wall();
         if !self.outlet.is_transactional() && !self.plan.has(Sabotage::ChangelogsBesideOutputs) {
             self.write_outputs(tasks, deadline).await?;
         }
@@ -61,7 +63,7 @@ impl Worker {
             return Ok(());
         }
         if self.plan.has(Sabotage::StateFirst) {
-            self.save_all(&prepared, &Positions::new()).await;
+            self.save_all(&prepared, &Positions::new(), at).await;
         }
         if self.plan.has(Sabotage::OffsetsFirst) {
             self.commit_offsets(&mut prepared, deadline).await?;
@@ -87,7 +89,7 @@ impl Worker {
         self.clock
             .point("between the offsets' commit and the state's")
             .await;
-        self.save_all(&prepared, &positions).await;
+        self.save_all(&prepared, &positions, at).await;
         committed
     }
 
@@ -116,14 +118,19 @@ impl Worker {
         flushed.map_err(Fault::Production)
     }
 
-    /// Writes the state of what was committed.
-    pub(super) async fn save_all(&mut self, committed: &[(Tenure, TaskCommit)], positions: &Positions) {
+    /// Writes the state of what was committed. `at`: a time at which the partitions were ours.
+    pub(super) async fn save_all(
+        &mut self,
+        committed: &[(Tenure, TaskCommit)],
+        positions: &Positions,
+        at: Timestamp,
+    ) {
         let (clock, plan) = (self.clock.clone(), self.plan.clone());
         for (tenure, commit) in committed {
             let Some(seat) = self.seats.get_mut(tenure) else {
                 continue;
             };
-            if let Err(error) = save(&plan, &mut seat.slot, commit, positions, &*clock).await {
+            if let Err(error) = save(&plan, &mut seat.slot, commit, positions, at, &*clock).await {
                 seat.fate = Fate::Void;
                 self.supervisor.fail(error);
             }
@@ -320,7 +327,7 @@ fn passed(task: &Task, inputs: &[Input], commit: Option<&TaskCommit>, all: bool)
 
 /// Where the inputs were at the last commit. What only a timer has done goes with these: without any offset, nobody would
 /// ask whether the partitions are still ours.
-fn committed_before(inputs: &[Input]) -> Vec<(usize, Offset)> {
+pub(super) fn committed_before(inputs: &[Input]) -> Vec<(usize, Offset)> {
     let numbered = inputs.iter().enumerate();
     numbered
         .filter_map(|(number, input)| Some((number, input.committed.as_ref()?.next)))
@@ -333,6 +340,7 @@ async fn save(
     slot: &mut Slot,
     commit: &TaskCommit,
     positions: &Positions,
+    at: Timestamp,
     clock: &dyn Clock,
 ) -> Result<(), RunError> {
     let tenure = slot.tenure;
@@ -374,7 +382,7 @@ async fn save(
                 .collect(),
             inputs: inputs.clone(),
             stream_time: stream_time::decode(&commit.metadata),
-            committed_at: Some(clock.wall()),
+            committed_at: Some(at),
         };
         let mut own: Vec<(usize, &mut Buffer)> = buffers
             .iter_mut()
@@ -400,5 +408,8 @@ async fn save(
         task.attach(attached);
     }
     slot.falls = 0;
+    if let Some(vouch) = &mut slot.vouch {
+        vouch.put_off(clock.now());
+    }
     result
 }

@@ -38,7 +38,7 @@ impl Worker {
                 .iter()
                 .filter_map(|tenure| Some((*tenure, task(tenure)?.unchanged())));
             let kept: Vec<_> = kept.collect();
-            self.save_all(&kept, &Positions::new()).await;
+            self.save_all(&kept, &Positions::new(), self.clock.wall()).await;
         }
         match fault {
             Fault::Production(error) if !self.outlet.is_transactional() => {

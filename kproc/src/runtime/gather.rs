@@ -139,6 +139,7 @@ impl Tasks {
                 inputs,
                 carry: Carry::default(),
                 falls: 0,
+                vouch: None,
                 lease: None,
             });
         }

@@ -56,6 +56,7 @@ mod standing;
 mod status;
 mod supervisor;
 mod take;
+mod vouch;
 mod watch;
 mod watchdog;
 mod worker;

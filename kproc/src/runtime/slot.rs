@@ -58,6 +58,8 @@ pub(super) struct Slot {
     pub(super) carry: Carry,
     /// Fall-backs for the cluster's sake since the last commit.
     pub(super) falls: u32,
+    /// `None`: it has no changelogs, or was not restored yet.
+    pub(super) vouch: Option<Vouch>,
     pub(super) lease: Option<Lease>,
 }
 
@@ -77,6 +79,30 @@ pub(super) struct Changelog {
     pub(super) partition: TopicPartition,
     /// The place after the last record that the state contains.
     pub(super) next: Option<Offset>,
+}
+
+/// When it is to be noted of a task's state that it is up to date, if there is nothing to commit for so long.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Vouch {
+    interval: Duration,
+    due: Duration,
+}
+
+impl Vouch {
+    /// It is up to date now.
+    pub(super) fn new(interval: Duration, now: Duration) -> Self {
+        let due = now.saturating_add(interval);
+        Self { interval, due }
+    }
+
+    pub(super) fn is_due(&self, now: Duration) -> bool {
+        self.due <= now
+    }
+
+    /// Not before so much time has passed again.
+    pub(super) fn put_off(&mut self, now: Duration) {
+        *self = Self::new(self.interval, now);
+    }
 }
 
 /// One input of a task.

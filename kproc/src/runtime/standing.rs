@@ -95,7 +95,7 @@ impl Worker {
 
     /// What was committed of a task last. Nothing, if it has no state and nothing was committed yet: then nothing can be
     /// written over.
-    fn last_committed(&self, tenure: Tenure) -> Vec<OffsetCommit> {
+    pub(super) fn last_committed(&self, tenure: Tenure) -> Vec<OffsetCommit> {
         let seat = self.seats.get(&tenure).filter(|seat| seat.fate != Fate::Void);
         seat.map_or_else(Vec::new, |seat| offsets(&self.plan.topology, &seat.slot))
     }

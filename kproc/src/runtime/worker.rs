@@ -205,6 +205,7 @@ impl Worker {
                         seat.uncommitted = Uncommitted::Due;
                     }
                 }
+                self.vouch().await;
             }
             WorkerOrder::FireTimers(done) => {
                 for seat in self.seats.values_mut() {

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::{
-    super::{error::BEGIN_ANEW, plan::Plan},
+    super::{error::BEGIN_ANEW, plan::Plan, restore::age},
     Faults, Mark,
     facts::Facts,
 };
@@ -116,7 +116,23 @@ pub(super) fn existing(plan: &Plan, facts: &Facts, needed: &Needed, count: Optio
         Some(_) => {}
         None => tracing::warn!(
             changelog = %needed.topic,
-            "its settings may not be seen (DescribeConfigs): make sure that it has `cleanup.policy=compact`"
+            "its settings may not be seen (DescribeConfigs): make sure that it has `cleanup.policy=compact`, and \
+             `delete.retention.ms` of a day or more, which is assumed"
         ),
+    }
+    let kept = age::kept(Some(found));
+    if kept < age::SHORT {
+        let told = format!(
+            "changelog `{}` keeps deletions for {} only: a restore that takes longer would miss some, and what was deleted \
+             would be there again. Set its `delete.retention.ms` to a day or more (with `{}`)",
+            needed.topic,
+            age::words(kept),
+            age::command(&needed.topic)
+        );
+        if kept < age::TOO_SHORT {
+            faults.add(told);
+        } else {
+            tracing::warn!("{told}");
+        }
     }
 }

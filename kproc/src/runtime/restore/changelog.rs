@@ -5,7 +5,7 @@
 
 use std::{future::poll_fn, task::Poll, time::Duration};
 
-use kproc_store::Environment;
+use kproc_store::{Environment, Followed};
 
 use super::{
     super::{
@@ -14,14 +14,18 @@ use super::{
         sabotage::Sabotage,
         slot::Changelog,
     },
-    Restore, TELL_AFTER,
+    Restore, TELL_AFTER, age,
     progress::Progress,
 };
 use crate::{
     TaskId,
+    clock::Clock,
     cluster::{ClusterError, ClusterErrorKind, Isolation, Reader},
-    record::Offset,
+    record::{Offset, Timestamp, TopicPartition},
 };
+
+/// So many times a changelog is read before it is said that it takes too long.
+const ATTEMPTS: u32 = 3;
 
 /// How long one read waits for records.
 const READ_WAIT: Duration = Duration::from_millis(200);
@@ -32,6 +36,16 @@ pub(super) struct Changelogs<'r> {
     pub(super) task: TaskId,
     pub(super) processor: usize,
     pub(super) environment: &'r Environment,
+    /// For how long the changelog keeps deletions.
+    pub(super) kept: Duration,
+}
+
+/// How far a changelog was read.
+enum Read {
+    /// `moved`: there was something in it that the state did not have.
+    ToTheEnd { moved: bool },
+    /// It may have lost deletions before they were read: why.
+    TooOld(String),
 }
 
 impl Changelogs<'_> {
@@ -41,6 +55,29 @@ impl Changelogs<'_> {
         changelog: &mut Changelog,
         progress: &mut Progress<'_>,
     ) -> Result<bool, RunError> {
+        let mut anew = false;
+        for _ in 0..ATTEMPTS {
+            match self.read(changelog, progress).await? {
+                Read::ToTheEnd { moved } => return Ok(anew || moved),
+                Read::TooOld(reason) => {
+                    anew = true;
+                    tracing::warn!(
+                        task = %self.task, store = self.store(changelog), changelog = %changelog.partition, reason,
+                        "the store is emptied, and restored from the beginning of its changelog"
+                    );
+                    self.empty(changelog)?;
+                }
+            }
+        }
+        Err(self.failed(takes_too_long(&changelog.partition, self.kept)))
+    }
+
+    /// The same, if it does not take longer than deletions are kept.
+    async fn read(
+        &mut self,
+        changelog: &mut Changelog,
+        progress: &mut Progress<'_>,
+    ) -> Result<Read, RunError> {
         let Restore {
             cluster: connection,
             clock,
@@ -57,8 +94,20 @@ impl Changelogs<'_> {
         };
         let mut reader = connection.reader(isolation).map_err(|error| failed(&error))?;
         let patience = plan.settings.patience_with_transactions();
-        let mut from = self.begin(changelog, &mut *reader).await?;
-        let (mut at, end) = from;
+        // Before the end is asked for: whatever is in it by now is read.
+        let age = Age {
+            begun: clock.now(),
+            followed: Followed {
+                until: clock.wall(),
+                kept: self.kept,
+            },
+        };
+        let (mut at, end) = self.begin(changelog, &mut *reader, &age).await?;
+        if self.is_news(end.since(at), 0)
+            && let Some(reason) = self.objection(changelog, &age)?
+        {
+            return Ok(Read::TooOld(reason));
+        }
         progress.expect(end.since(at));
         let mut moved = false;
         let mut heard = clock.now();
@@ -76,14 +125,14 @@ impl Changelogs<'_> {
                 Ok(read) => read,
                 Err(error) if error.kind == ClusterErrorKind::OffsetOutOfRange => {
                     // The log's start has passed us by.
-                    from = self.begin(changelog, &mut *reader).await?;
-                    if from.0 <= at {
+                    let (from, _) = self.begin(changelog, &mut *reader, &age).await?;
+                    if from <= at {
                         return Err(RunError::cluster(
                             format!("cannot restore from {}", changelog.partition),
                             &error,
                         ));
                     }
-                    at = from.0;
+                    at = from;
                     continue;
                 }
                 Err(error) if error.kind.is_transient() && clock.now() < heard + patience => {
@@ -127,6 +176,12 @@ impl Changelogs<'_> {
             } else {
                 read.next
             };
+            if self.is_news(passed, replayed)
+                && let Some(reason) = self.objection(changelog, &age)?
+            {
+                progress.give_up(end.since(at));
+                return Ok(Read::TooOld(reason));
+            }
             self.apply(changelog, &mut read.batch, done)?;
             at = read.next;
             progress.pass(passed, replayed);
@@ -134,7 +189,48 @@ impl Changelogs<'_> {
             // Records that are there already are no reason to wait: other restores and orders get their turn.
             yield_now().await;
         }
-        Ok(moved)
+        self.follow(changelog, at, &age)?;
+        Ok(Read::ToTheEnd { moved })
+    }
+
+    /// Whether so many places, with so many records, are more than the marker of the transaction that the state is of.
+    fn is_news(&self, places: u64, records: u64) -> bool {
+        let marker = places == 1 && records == 0 && self.restore.plan.settings.transactions.is_some();
+        places > 0 && !marker
+    }
+
+    /// Why the store may have missed a deletion, if anything was in its changelog that it does not have.
+    fn objection(&self, changelog: &Changelog, age: &Age) -> Result<Option<String>, RunError> {
+        let followed = self.environment.followed(changelog.store);
+        let followed = followed.map_err(|error| self.failed(error.to_string()))?;
+        let now = age.now(&*self.restore.clock);
+        Ok(age::objection(followed, self.kept, now))
+    }
+
+    /// Notes that the store is at this place, and has all that was in the changelog when it was looked at.
+    fn follow(&self, changelog: &mut Changelog, next: Offset, age: &Age) -> Result<(), RunError> {
+        let noted = self.environment.follow(changelog.store, next, age.followed);
+        noted.map_err(|error| self.failed(error.to_string()))?;
+        changelog.next = Some(next);
+        Ok(())
+    }
+
+    /// Empties the store: it begins with nothing.
+    fn empty(&self, changelog: &mut Changelog) -> Result<(), RunError> {
+        let emptied = self.environment.clear(changelog.store);
+        emptied.map_err(|error| self.failed(error.to_string()))?;
+        changelog.next = None;
+        Ok(())
+    }
+
+    fn failed(&self, reason: String) -> RunError {
+        self.restore.state(self.task, self.processor, reason)
+    }
+
+    /// The store's name.
+    fn store(&self, changelog: &Changelog) -> &str {
+        let (store, _) = &self.restore.plan.topology.processors[self.processor].stores[changelog.store];
+        &store.name
     }
 
     /// Where to begin and where to end.
@@ -142,6 +238,7 @@ impl Changelogs<'_> {
         &mut self,
         changelog: &mut Changelog,
         reader: &mut dyn Reader,
+        age: &Age,
     ) -> Result<(Offset, Offset), RunError> {
         let reader = tokio::sync::Mutex::new(reader);
         let mut ends = retried(
@@ -156,13 +253,11 @@ impl Changelogs<'_> {
         if self.restore.plan.has(Sabotage::RestoreEndsEarly) {
             ends.latest = ends.stable;
         }
-        let store = &self.restore.plan.topology.processors[self.processor].stores[changelog.store]
-            .0
-            .name;
+        let store = self.store(changelog).to_owned();
         match changelog.next {
             None => {
                 // A restore that never saved a batch may still have left something.
-                changelog.next = Some(ends.earliest);
+                self.follow(changelog, ends.earliest, age)?;
                 Ok((ends.earliest, ends.latest))
             }
             Some(next) if next < ends.earliest => {
@@ -170,10 +265,8 @@ impl Changelogs<'_> {
                     task = %self.task, %store, changelog = %changelog.partition, position = %next, start = %ends.earliest,
                     "the changelog no longer goes back to where the store is: the store is emptied and rebuilt"
                 );
-                self.environment
-                    .clear(changelog.store)
-                    .map_err(|error| self.restore.state(self.task, self.processor, error.to_string()))?;
-                changelog.next = Some(ends.earliest);
+                self.empty(changelog)?;
+                self.follow(changelog, ends.earliest, age)?;
                 Ok((ends.earliest, ends.latest))
             }
             Some(next) if next > ends.latest => Err(self.restore.state(
@@ -214,6 +307,30 @@ impl Changelogs<'_> {
         changelog.next = Some(next);
         Ok(())
     }
+}
+
+/// Since when a changelog is read, and for which time the store is up to date when all of it is.
+struct Age {
+    begun: Duration,
+    followed: Followed,
+}
+
+impl Age {
+    /// Wall time. It goes on also if the clock is set back meanwhile.
+    fn now(&self, clock: &dyn Clock) -> Timestamp {
+        let passed = clock.now().saturating_sub(self.begun);
+        clock.wall().max(self.followed.until.saturating_add(passed))
+    }
+}
+
+#[cold]
+fn takes_too_long(changelog: &TopicPartition, kept: Duration) -> String {
+    format!(
+        "{ATTEMPTS} times in a row, reading {changelog} has taken longer than it keeps deletions ({}), so that some may be \
+         missing. Set its `delete.retention.ms` to more, a day at least (with `{}`), and start again",
+        age::words(kept),
+        age::command(&changelog.topic)
+    )
 }
 
 /// Lets others on the same thread go on.

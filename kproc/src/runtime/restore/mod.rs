@@ -6,6 +6,7 @@
 //!
 //! Here is the order of these steps; what each of them does is in a module of its own.
 
+pub(super) mod age;
 mod changelog;
 mod inputs;
 mod progress;
@@ -13,17 +14,17 @@ mod topics;
 
 use std::{convert::Infallible, path::PathBuf, sync::Arc, time::Duration};
 
-use kproc_store::{Condition, Environment, EnvironmentOptions, Opened};
+use kproc_store::{Condition, Environment, Opened};
 
 pub(super) use self::inputs::Whose;
 use self::{changelog::Changelogs, progress::Progress};
 use super::{
     error::RunError,
-    origin::{self, Asker},
+    origin::{self, Asker, Found},
     patience::retried,
     plan::Plan,
     sabotage::Sabotage,
-    slot::{Changelog, Kept, Slot},
+    slot::{Changelog, Kept, Slot, Vouch},
     status::{Board, TaskPhase},
 };
 use crate::{
@@ -35,9 +36,6 @@ use crate::{
 
 /// A restore that has got nowhere for so long says what it waits for.
 const TELL_AFTER: Duration = Duration::from_secs(3);
-
-/// So many times changelogs are read before it is said that it takes too long.
-const REPLAYS: u32 = 3;
 
 /// What restoring takes.
 pub(super) struct Restore {
@@ -58,30 +56,19 @@ impl Restore {
 
         self.read_committed(slot).await?;
         let topics = self.identify(slot).await?;
-        let retention = self.retention(slot, &topics);
         if slot.kept.is_empty() {
-            slot.kept = self.open(tenure.task, retention)?;
+            slot.kept = self.open(tenure.task)?;
         }
         self.refuse_others(slot, &topics)?;
         let mut progress = Progress::new(self, tenure);
-        let mut moved = self.replay(slot, &mut progress).await?;
-        let mut tries = 1;
-        while let Some(processor) = self.has_missed_deletions(slot, &progress, retention)? {
-            if tries == REPLAYS {
-                return Err(self.state(tenure.task, processor, takes_too_long(retention)));
-            }
-            tries += 1;
-            slot.close_environments();
-            // It finds them too old, too, and begins with nothing.
-            slot.kept = self.open(tenure.task, retention)?;
-            moved |= self.replay(slot, &mut progress).await?;
-        }
+        let mut moved = self.replay(slot, &topics, &mut progress).await?;
         if progress.done() >= self.plan.settings.reopen_after {
             slot.close_environments();
-            slot.kept = self.open(tenure.task, retention)?;
+            slot.kept = self.open(tenure.task)?;
             // What could not be closed well begins with nothing again.
-            moved |= self.replay(slot, &mut progress).await?;
+            moved |= self.replay(slot, &topics, &mut progress).await?;
         }
+        slot.vouch = self.vouch(slot, &topics);
         progress.end(self.entries(slot)?);
         let whose = self.seek(slot, &topics, moved).await?;
         for kept in &slot.kept {
@@ -95,7 +82,12 @@ impl Restore {
     }
 
     /// Reads the changelogs to their ends. Whether there was anything in them that the state did not have.
-    async fn replay(&self, slot: &mut Slot, progress: &mut Progress<'_>) -> Result<bool, RunError> {
+    async fn replay(
+        &self,
+        slot: &mut Slot,
+        topics: &Found,
+        progress: &mut Progress<'_>,
+    ) -> Result<bool, RunError> {
         let task = slot.tenure.task;
         let mut moved = false;
         for kept in &mut slot.kept {
@@ -110,6 +102,7 @@ impl Restore {
                     task,
                     processor: *processor,
                     environment,
+                    kept: age::kept(topics.get(&changelog.partition.topic)),
                 };
                 moved |= one.restore(changelog, progress).await?;
             }
@@ -117,24 +110,12 @@ impl Restore {
         Ok(moved)
     }
 
-    /// A processor whose changelogs may have lost deletions before they were read: they keep them for so long after they
-    /// were written, and the state is older than that, now that all is read.
-    fn has_missed_deletions(
-        &self,
-        slot: &Slot,
-        progress: &Progress<'_>,
-        retention: Duration,
-    ) -> Result<Option<usize>, RunError> {
-        if progress.done() == 0 {
-            return Ok(None);
-        }
-        for kept in &slot.kept {
-            let outdated = kept.environment.is_outdated(self.clock.wall(), retention);
-            if outdated.map_err(|error| self.state(slot.tenure.task, kept.processor, error.to_string()))? {
-                return Ok(Some(kept.processor));
-            }
-        }
-        Ok(None)
+    /// When it is to be noted that the stores are still up to date, should nothing be written to them.
+    fn vouch(&self, slot: &Slot, topics: &Found) -> Option<Vouch> {
+        let changelogs = slot.kept.iter().flat_map(|kept| &kept.changelogs);
+        let kept = changelogs.map(|changelog| age::kept(topics.get(&changelog.partition.topic)));
+        let interval = age::interval(kept.min()?);
+        Some(Vouch::new(interval, self.clock.now()))
     }
 
     /// How many entries a task's stores have.
@@ -186,11 +167,7 @@ impl Restore {
     }
 
     /// Opens the environments of a task.
-    fn open(&self, task: TaskId, tombstone_retention: Duration) -> Result<Vec<Kept>, RunError> {
-        let options = EnvironmentOptions {
-            tombstone_retention,
-            ..self.plan.settings.store.clone()
-        };
+    fn open(&self, task: TaskId) -> Result<Vec<Kept>, RunError> {
         let topology = &self.plan.topology;
         let mut all = Vec::new();
         for &processor in &topology.groups[task.group].processors {
@@ -204,16 +181,14 @@ impl Restore {
             if self.plan.has(Sabotage::StateWiped) {
                 let _ = std::fs::remove_dir_all(&directory);
             }
-            let opened = Environment::open(&directory, &stores, &options, self.clock.wall());
+            let opened = Environment::open(&directory, &stores, &self.plan.settings.store);
             let Opened {
                 environment,
                 condition,
             } = opened.map_err(|error| failed(error.to_string()))?;
-            if let Condition::Rebuild { reason, set_aside } = condition {
-                tracing::warn!(
-                    %task, processor = %spec.name, %reason, ?set_aside,
-                    "state is rebuilt from its changelogs"
-                );
+            // Why was told before.
+            if let Condition::Rebuild { set_aside, .. } = condition {
+                tracing::warn!(%task, processor = %spec.name, ?set_aside, "state is rebuilt from its changelogs");
             }
             let mut changelogs = Vec::new();
             for (store, (_, options)) in spec.stores.iter().enumerate() {
@@ -253,13 +228,4 @@ impl Restore {
             reason,
         }
     }
-}
-
-#[cold]
-fn takes_too_long(retention: Duration) -> String {
-    format!(
-        "the restore takes longer than the changelogs keep deletions ({}), so that it may miss some: raise their \
-         `delete.retention.ms`",
-        humantime::format_duration(retention)
-    )
 }

@@ -49,6 +49,11 @@ impl<'r> Progress<'r> {
         self.show();
     }
 
+    /// So many of those will not be passed: it is begun anew.
+    pub(super) fn give_up(&mut self, records: u64) {
+        self.total = self.total.saturating_sub(records);
+    }
+
     /// So many places were passed, and as many records of them were there to be replayed.
     pub(super) fn pass(&mut self, places: u64, replayed: u64) {
         self.done += places;

@@ -1,6 +1,6 @@
 //! Which topics a task's are: state of one that was deleted and made again is refused.
 
-use std::{sync::Arc, time::Duration};
+use std::sync::Arc;
 
 use super::{
     super::{
@@ -57,27 +57,6 @@ impl Restore {
             }
         }
         Ok(())
-    }
-
-    /// For how long the task's changelogs keep deletions: the least of them, and Kafka's default for those of which it is not
-    /// known.
-    pub(super) fn retention(&self, slot: &Slot, topics: &Found) -> Duration {
-        let topology = &self.plan.topology;
-        let processors = &topology.groups[slot.tenure.task.group].processors;
-        let changelogs = processors.iter().flat_map(|&processor| {
-            let stores = topology.processors[processor].stores.iter().enumerate();
-            let logged = stores.filter(|(_, (_, options))| options.changelog);
-            logged.map(move |(store, _)| topology.changelog(processor, store))
-        });
-        let usual = self.plan.settings.store.tombstone_retention;
-        let kept = changelogs.map(|changelog| {
-            let config = topics.get(&changelog).map_or(&[][..], |topic| &topic.config);
-            let millis = config.iter().find(|(name, _)| name == "delete.retention.ms");
-            millis
-                .and_then(|(_, millis)| millis.parse().ok())
-                .map_or(usual, Duration::from_millis)
-        });
-        kept.min().unwrap_or(usual)
     }
 
     /// Whether the state in any of these environments is of another topic.

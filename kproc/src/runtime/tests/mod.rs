@@ -1,5 +1,6 @@
 //! The runtime on the embedded cluster, under the seeded executor.
 
+mod ages;
 mod denied;
 mod draining;
 mod failing;

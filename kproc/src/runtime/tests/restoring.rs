@@ -210,45 +210,6 @@ fn d30_a_restore_that_was_cut_off_goes_on_where_it_was() {
     assert_eq!(world.stop(&second), Ok(()));
 }
 
-/// Whatever is said of the topic, and not only Kafka's default of a day.
-#[test]
-fn what_changelogs_may_have_forgotten_meanwhile_is_restored_from_their_beginning() {
-    const MINUTE: i64 = 60_000;
-    const DAY: i64 = 24 * 60 * MINUTE;
-    for (kept, passed, from_the_beginning) in [
-        (2 * MINUTE, MINUTE, false),
-        (MINUTE, 2 * MINUTE, true),
-        (3 * DAY, 2 * DAY, false),
-        (3 * DAY, 4 * DAY, true),
-    ] {
-        let mut world = World::new(Executor::new(1), &[("words", 1), ("counts", 1)]);
-        world.create(
-            CHANGELOG,
-            1,
-            &[
-                ("cleanup.policy", "compact"),
-                ("delete.retention.ms", &kept.to_string()),
-            ],
-        );
-        let count = |world: &mut World, slot, records| {
-            for number in 0..records {
-                world.write("words", 0, &format!("k{number}"), number);
-            }
-            let instance = world.start(slot);
-            world.drain(&instance);
-            let restored = instance.running.status().tasks[0].restored.unwrap();
-            assert_eq!(world.stop(&instance), Ok(()));
-            restored.replayed
-        };
-        count(&mut world, "a", 20);
-        count(&mut world, "b", 5);
-        world.clock().jump_wall(passed);
-        let replayed = count(&mut world, "a", 1);
-        let missed = if from_the_beginning { 25 } else { 5 };
-        assert_eq!(replayed, missed, "{passed} ms, {kept} kept");
-    }
-}
-
 #[test]
 fn a_stop_in_the_middle_of_a_restore_does_not_wait_for_it() {
     let mut world = counted(1, 1, 200, 10);

@@ -141,6 +141,25 @@ fn a_changelog_that_would_lose_old_state_is_refused() {
 }
 
 #[test]
+fn a_changelog_that_keeps_no_deletions_is_refused() {
+    for (kept, refused) in [("0", true), ("999", true), ("1000", false)] {
+        let mut world = World::of_words(Executor::new(1));
+        let config = [("cleanup.policy", "compact"), ("delete.retention.ms", kept)];
+        world.create(CHANGELOG, 4, &config);
+        let instance = world.start("a");
+        if !refused {
+            world.drain(&instance);
+            assert_eq!(world.stop(&instance), Ok(()));
+            continue;
+        }
+        let faults = faults(world.wait(&instance));
+        for part in [CHANGELOG, "`delete.retention.ms`", "kafka-configs.sh --alter"] {
+            assert!(faults[0].contains(part), "{part}: {faults:#?}");
+        }
+    }
+}
+
+#[test]
 fn d10_a_changelog_that_was_deleted_is_not_silently_made_again() {
     for keep_state in [true, false] {
         let mut world = World::counted(1);

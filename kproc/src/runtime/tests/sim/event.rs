@@ -263,7 +263,7 @@ pub(super) fn happen(kind: Kind, slot: usize, site: &mut Site) -> bool {
     let clock = site.clock();
     match kind {
         Kind::WallClock(minutes) => {
-            // Brokers' clocks and those of instances are taken to differ by less than an hour: see `Environment::is_outdated`.
+            // Brokers' clocks and those of instances are taken to differ by less than an hour: see `restore::age`.
             if site.set_back + (-minutes).max(0) >= 60 {
                 return false;
             }

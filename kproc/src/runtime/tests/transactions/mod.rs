@@ -2,7 +2,7 @@
 //! record counts once all the same, and the cluster is asked as often as that takes and no more.
 
 mod copies;
-mod script;
+pub(super) mod script;
 
 use std::{collections::BTreeMap, sync::Arc, time::Duration};
 

@@ -14,15 +14,15 @@ use crate::{
 
 /// A request.
 #[derive(Debug, Clone, Copy)]
-pub(super) struct Call {
-    pub(super) verb: Verb,
+pub(in super::super) struct Call {
+    pub(in super::super) verb: Verb,
     /// How many of this verb came before.
-    pub(super) number: usize,
-    pub(super) now: Duration,
+    pub(in super::super) number: usize,
+    pub(in super::super) now: Duration,
 }
 
 /// What becomes of a request.
-pub(super) enum Act {
+pub(in super::super) enum Act {
     Go,
     Fail(Fault),
     /// It arrives so much later.
@@ -32,7 +32,7 @@ pub(super) enum Act {
 type Play = Box<dyn FnMut(Call) -> Act + Send>;
 
 /// See the module.
-pub(super) struct Script {
+pub(in super::super) struct Script {
     clock: SimClock,
     state: Mutex<State>,
 }
@@ -44,7 +44,10 @@ struct State {
 }
 
 impl Script {
-    pub(super) fn new(clock: SimClock, play: impl FnMut(Call) -> Act + Send + 'static) -> Arc<Self> {
+    pub(in super::super) fn new(
+        clock: SimClock,
+        play: impl FnMut(Call) -> Act + Send + 'static,
+    ) -> Arc<Self> {
         let state = State {
             calls: Vec::new(),
             play: Box::new(play),
@@ -57,14 +60,14 @@ impl Script {
     }
 
     /// When requests of this kind were made.
-    pub(super) fn times(&self, verb: Verb) -> Vec<Duration> {
+    pub(in super::super) fn times(&self, verb: Verb) -> Vec<Duration> {
         let state = self.state.lock().unwrap();
         let calls = state.calls.iter().filter(|call| call.verb == verb);
         calls.map(|call| call.now).collect()
     }
 
     /// How many requests of this kind were made.
-    pub(super) fn count(&self, verb: Verb) -> usize {
+    pub(in super::super) fn count(&self, verb: Verb) -> usize {
         self.times(verb).len()
     }
 }
