@@ -6,6 +6,7 @@
 //! broker has one of their own.
 
 mod acl;
+mod ages;
 mod authorization;
 mod bereft;
 #[path = "../broker/mod.rs"]
