@@ -140,6 +140,7 @@ mod engine;
 mod error;
 pub mod handler;
 mod lag;
+mod mark;
 mod message;
 pub mod outbox;
 mod partitioner;

@@ -169,6 +169,21 @@ impl Timers {
         now.as_millis() >= earliest
     }
 
+    /// Those that are due by stream time, in the order in which they would fire.
+    pub(crate) fn due_by_stream(&self, now: Timestamp) -> Vec<Firing> {
+        let mut due: Vec<(i64, Firing)> = Vec::new();
+        if self.is_due(TimerClock::Stream, now) {
+            due.extend(self.list.iter().filter_map(|entry| match entry.due {
+                Due::At(at) if entry.firing.clock == TimerClock::Stream && at <= now.as_millis() => {
+                    Some((at, entry.firing))
+                }
+                _ => None,
+            }));
+        }
+        due.sort_by_key(|(at, _)| *at);
+        due.into_iter().map(|(_, firing)| firing).collect()
+    }
+
     /// The wall time at which the next timer is due.
     pub(crate) fn next_wall(&self) -> Option<Timestamp> {
         (self.wall != i64::MAX).then(|| Timestamp::from_millis(self.wall))

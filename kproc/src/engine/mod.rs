@@ -12,6 +12,7 @@
 //! - `inputs`: which record is next
 //! - `stretch`, `desk`, `unit`: the loop, and how processors take turns in it
 //! - `recover`, `failure`: what follows when a turn fails
+//! - `owed`, `stream_time`: what is kept with the offsets
 //! - `progress`: what is seen of it from other threads
 //! - `fired`: what tests are told of timers
 
@@ -21,6 +22,7 @@ mod factory;
 mod failure;
 mod fired;
 mod inputs;
+mod owed;
 mod progress;
 mod recover;
 pub mod rig;
@@ -96,6 +98,6 @@ pub(crate) struct Attached {
 pub(crate) struct TaskCommit {
     /// For each input that was ever read: the next record.
     pub(crate) inputs: Vec<(usize, Offset)>,
-    /// Kept with each of the offsets: the encoded stream time. See [`Task::restore_time`].
+    /// Kept with each of the offsets: the encoded stream time, and what is owed. See [`Task::restore_time`].
     pub(crate) metadata: String,
 }

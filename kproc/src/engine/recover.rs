@@ -58,7 +58,10 @@ impl Task {
             next: Next::Stop,
         };
         match self.verdict(policy.map(|(_, policy)| policy), &failure) {
-            Verdict::Stop => Err(failure),
+            Verdict::Stop => {
+                self.plan.put_back(unit, what);
+                Err(failure)
+            }
             Verdict::Skip => self.skip(what, failure),
             Verdict::Again(attempt, wait) => self.try_again(unit, what, failure, attempt, wait),
         }
@@ -128,6 +131,9 @@ impl Task {
         if failure.kind() == ErrorKind::Panic {
             if let Phase::Record(at, offset) = &failure.phase {
                 self.carry.skipped.insert((at.topic.clone(), *offset));
+            } else {
+                // That it is not owed any more is to be committed.
+                self.touched = true;
             }
             return Err(Failure {
                 next: Next::FallBack,
@@ -174,17 +180,12 @@ impl Task {
             attempt,
             due: self.now.saturating_add(wait),
         });
+        self.plan.put_back(unit, what);
         if failure.kind() == ErrorKind::Panic {
             return Err(Failure {
                 next: Next::FallBack,
                 ..failure
             });
-        }
-        match what {
-            What::Record(input) => self.plan.input = Some(input),
-            What::Timer(firing) => self.plan.firings.push_front(firing),
-            What::StreamTime => self.plan.unheard = unit,
-            What::Start | What::Stop | What::NoTimestamp(_) => {}
         }
         Ok(())
     }

@@ -1,21 +1,47 @@
 //! Stream time as it is kept with committed offsets: `v1 <milliseconds>`, or `v1` if there is none.
+//!
+//! If not all has happened yet that follows from its last advance, ` owed:` and the marks of what is left, in order.
 
-use crate::record::Timestamp;
+use crate::{mark::Mark, record::Timestamp};
 
 const VERSION: &str = "v1";
+const OWED: &str = " owed:";
+
+/// More than so many are not kept: brokers take 4096 bytes with an offset, and others need theirs.
+const MOST: usize = 400;
+
+/// What was committed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct StreamTime {
+    pub(crate) now: Timestamp,
+    /// What should have followed from its last advance, and has not.
+    pub(crate) owed: Vec<Mark>,
+}
 
 /// The text to commit.
-pub(crate) fn encode(stream_time: Option<Timestamp>) -> String {
-    match stream_time {
-        Some(time) => format!("{VERSION} {}", time.as_millis()),
-        None => VERSION.to_owned(),
+pub(crate) fn encode(now: Option<Timestamp>, owed: &[Mark]) -> String {
+    use std::fmt::Write;
+    let mut text = VERSION.to_owned();
+    if let Some(now) = now {
+        // Writing to a string does not fail.
+        let _ = write!(text, " {}", now.as_millis());
+        if !owed.is_empty() {
+            text.push_str(OWED);
+            text.extend(owed.iter().take(MOST).map(Mark::to_string));
+        }
     }
+    text
 }
 
 /// What was committed; `None` if it is no stream time, or is of another version.
-pub(crate) fn decode(text: &str) -> Option<Timestamp> {
-    let millis = text.strip_prefix(VERSION)?.strip_prefix(' ')?;
-    millis.parse().ok().map(Timestamp::from_millis)
+pub(crate) fn decode(text: &str) -> Option<StreamTime> {
+    let text = text.strip_prefix(VERSION)?.strip_prefix(' ')?;
+    let (millis, owed) = match text.split_once(OWED) {
+        Some((millis, marks)) => (millis, Mark::all_in(marks)?),
+        None => (text, Vec::new()),
+    };
+    let now = Timestamp::from_millis(millis.parse().ok()?);
+    Some(StreamTime { now, owed })
 }
 
 #[cfg(test)]
@@ -24,10 +50,18 @@ mod tests {
 
     #[test]
     fn what_was_encoded_is_read() {
-        for time in [None, Some(0), Some(1_357_034_400_000), Some(i64::MAX)] {
-            let time = time.map(Timestamp::from_millis);
-            assert_eq!(decode(&encode(time)), time);
+        let owed = ["a", "b", "c"].map(Mark::of);
+        for time in [0, 1_357_034_400_000, i64::MAX] {
+            let now = Timestamp::from_millis(time);
+            for owed in [&[], &owed[..1], &owed] {
+                let read = decode(&encode(Some(now), owed));
+                let owed = owed.to_vec();
+                assert_eq!(read, Some(StreamTime { now, owed }));
+            }
         }
+        assert_eq!(decode(&encode(None, &[])), None);
+        // Versions of kproc that have committed it are still out there.
+        assert_eq!(encode(Some(Timestamp::from_millis(5)), &[]), "v1 5");
     }
 
     #[test]
@@ -42,6 +76,8 @@ mod tests {
             "100",
             "{\"t\":1}",
             "v1 99999999999999999999",
+            "v1 owed:abcd",
+            "v1 5 owed:abc",
         ] {
             assert_eq!(decode(text), None, "{text:?}");
         }

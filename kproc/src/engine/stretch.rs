@@ -43,14 +43,25 @@ impl Plan {
         }
     }
 
-    /// Adds what was to be tried again when the task was dropped, and would not come again by itself.
+    /// Adds what was to be tried again when the task was dropped, and would not come again by itself. (What follows from an
+    /// advance of stream time does: see `owed`.)
     pub(super) fn again(&mut self, carry: &Carry) {
         for retrying in &carry.retrying {
-            match retrying.phase {
-                Phase::Timer(firing) => self.firings.push_back(firing),
-                Phase::StreamTime(unit) => self.unheard = self.unheard.min(unit),
-                Phase::Start | Phase::Stop | Phase::Record(..) => {}
+            if let Phase::Timer(firing) = retrying.phase
+                && firing.clock == TimerClock::Wall
+            {
+                self.firings.push_back(firing);
             }
+        }
+    }
+
+    /// What failed is still to be done.
+    pub(super) fn put_back(&mut self, unit: usize, what: What) {
+        match what {
+            What::Record(input) => self.input = Some(input),
+            What::Timer(firing) => self.firings.push_front(firing),
+            What::StreamTime => self.unheard = unit,
+            What::Start | What::Stop | What::NoTimestamp(_) => {}
         }
     }
 }
@@ -352,14 +363,10 @@ impl<'s, 't> Stretch<'s, 't> {
     /// Tells the units of an advance of stream time, and fires what is due.
     async fn settle(&mut self) -> Result<(), Box<Broken>> {
         self.unsettled = false;
-        while let Some(firing) = self.tools.plan.firings.pop_front() {
-            if self.take_up_firing(firing) {
-                self.fire(firing).await?;
-            }
-        }
         while self.tools.plan.unheard < self.seats.len() {
             let unit = self.tools.plan.unheard;
             self.tools.plan.unheard += 1;
+            *self.tools.touched = true;
             let now = {
                 let work = &self.desk.papers.borrow().work;
                 if !work.units[unit].hears_stream_time {
@@ -368,6 +375,13 @@ impl<'s, 't> Stretch<'s, 't> {
                 work.stream_time
             };
             self.other(unit, Turn::StreamTime, What::StreamTime, now).await?;
+        }
+        while let Some(firing) = self.tools.plan.firings.pop_front() {
+            // That it is not owed any more is to be committed.
+            *self.tools.touched |= firing.clock == TimerClock::Stream;
+            if self.take_up_firing(firing) {
+                self.fire(firing).await?;
+            }
         }
         while let Some(firing) = self.next_due() {
             self.fire(firing).await?;

@@ -16,6 +16,7 @@ use crate::{
     batch::Batch,
     clock::Clock,
     context::{TaskId, UnitTraits, Workbench},
+    mark::Mark,
     outbox::Outbox,
     record::{Offset, Partition, Timestamp},
     timer::{Timers, period_millis},
@@ -47,6 +48,8 @@ pub(crate) struct Task {
     pub(super) carry: Carry,
     pub(super) counters: Counters,
     progress: Progress,
+    /// What was owed when the last commit was made, until the task starts.
+    pub(super) owed: Vec<Mark>,
     /// Whether something has happened since the last commit, besides what buffers hold.
     pub(super) touched: bool,
     /// Monotonic time, as of the last look.
@@ -115,6 +118,7 @@ impl Task {
             carry,
             counters: Counters::default(),
             progress: Progress::default(),
+            owed: Vec::new(),
             touched: false,
             now: Duration::ZERO,
         }
@@ -190,16 +194,11 @@ impl Task {
         replaced
     }
 
-    /// Takes stream time from what was committed with an input's offset; the highest counts. Texts of unknown
-    /// form are passed over.
-    pub(crate) fn restore_time(&mut self, metadata: &str) {
-        self.work.stream_time = self.work.stream_time.max(stream_time::decode(metadata));
-    }
-
     /// Runs `#[on_start]` of every processor.
     pub(crate) async fn start(&mut self, clock: &dyn Clock) -> Result<(), Failure> {
         self.look(clock);
         self.work.begin_timers();
+        self.take_up_owed();
         self.all(Turn::Start, What::Start).await
     }
 
@@ -344,7 +343,7 @@ impl Task {
     pub(crate) fn unchanged(&self) -> TaskCommit {
         TaskCommit {
             inputs: Vec::new(),
-            metadata: stream_time::encode(self.work.stream_time),
+            metadata: stream_time::encode(self.work.stream_time, &self.owed()),
         }
     }
 

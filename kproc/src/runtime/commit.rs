@@ -381,7 +381,7 @@ async fn save(
                 .filter_map(|log| Some((log.store, log.next?)))
                 .collect(),
             inputs: inputs.clone(),
-            stream_time: stream_time::decode(&commit.metadata),
+            stream_time: stream_time::decode(&commit.metadata).map(|time| time.now),
             committed_at: Some(at),
         };
         let mut own: Vec<(usize, &mut Buffer)> = buffers

@@ -4,8 +4,8 @@
 //! The stores are kept so that a changelog that was deleted can be told from that of a store that is new, even where no
 //! local state is left. Brokers take 4096 bytes by default; a store takes four.
 
-use super::{check::Mark, origin::Origin};
-use crate::topology::Topology;
+use super::origin::Origin;
+use crate::{mark::Mark, topology::Topology};
 
 /// Comes before the topic's.
 const TOPIC: &str = " topic:";

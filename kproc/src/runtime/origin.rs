@@ -17,7 +17,6 @@ use kproc_store::Environment;
 use tokio::sync::Mutex;
 
 use super::{
-    check::Mark,
     error::{BEGIN_ANEW, RunError},
     patience::retried,
     plan::Plan,
@@ -25,6 +24,7 @@ use super::{
 use crate::{
     clock::Clock,
     cluster::{Admin, Cluster, Result, TopicDescription},
+    mark::Mark,
     record::{Partition, TopicPartition},
 };
 

@@ -4,6 +4,7 @@ mod commit;
 mod content;
 mod failures;
 mod order;
+mod owed;
 mod policies;
 mod random;
 mod rig;

@@ -11,7 +11,7 @@ fn adding(fail: impl Fn() -> Result<()> + Send + Sync + 'static) -> Script {
     })
 }
 
-fn retry(attempts: u32, then_skip: bool) -> Policy {
+pub(super) fn retry(attempts: u32, then_skip: bool) -> Policy {
     Policy::Retry(Retry {
         attempts,
         backoff: Duration::from_millis(100),

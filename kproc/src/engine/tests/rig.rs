@@ -4,7 +4,7 @@ use super::*;
 use std::sync::atomic::Ordering::Relaxed;
 
 use crate::engine::{
-    Task, TaskCommit,
+    Carry, Task, TaskCommit,
     rig::{PARTITION, now_or_never},
 };
 use kproc_store::CommitPoint;
@@ -90,6 +90,15 @@ impl Rig {
     /// Drops the task and builds it anew at the last commit, as after a fall-back. The inputs are empty then.
     pub(crate) fn fall_back(&mut self) {
         let carry = self.task.take_carry();
+        self.build_anew(carry);
+    }
+
+    /// The same, as another process does it, which has heard of nothing but the last commit.
+    pub(crate) fn restart(&mut self) {
+        self.build_anew(Carry::default());
+    }
+
+    fn build_anew(&mut self, carry: Carry) {
         // The new task's buffers can only be opened when the old ones are closed.
         drop(self.task.detach());
         self.task = Task::new(

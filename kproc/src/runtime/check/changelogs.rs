@@ -4,10 +4,10 @@ use std::sync::Arc;
 
 use super::{
     super::{error::BEGIN_ANEW, plan::Plan, restore::age},
-    Faults, Mark,
+    Faults,
     facts::Facts,
 };
-use crate::{cluster::NewTopic, topology::Topology};
+use crate::{cluster::NewTopic, mark::Mark, topology::Topology};
 
 /// A changelog that the application needs.
 pub(super) struct Needed {

@@ -6,7 +6,6 @@ use tokio::sync::Mutex;
 
 use super::{
     super::{committed, error::RunError, learn::learn, patience::retried, plan::Plan},
-    Mark,
     changelogs::Needed,
 };
 use crate::{
@@ -15,6 +14,7 @@ use crate::{
         Admin, Cluster, ClusterError, ClusterErrorKind, MemberDescription, Operation, Operations, Resource,
         Result as Answer, TopicDescription,
     },
+    mark::Mark,
 };
 
 /// See the module.

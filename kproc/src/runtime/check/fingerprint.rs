@@ -5,8 +5,7 @@
 
 use std::fmt;
 
-use super::mark::Mark;
-use crate::topology::Topology;
+use crate::{mark::Mark, topology::Topology};
 
 /// Version of the form. Whoever writes another one cannot be compared.
 const VERSION: &str = "kproc1";

@@ -17,7 +17,6 @@ mod facts;
 mod fingerprint;
 mod found;
 mod inputs;
-mod mark;
 mod members;
 mod outputs;
 mod transactions;
@@ -31,7 +30,6 @@ use crate::{
 
 use self::facts::Facts;
 pub(crate) use self::found::{Found, State as TopicState, find};
-pub(super) use self::mark::Mark;
 
 /// Checks, and makes the changelogs. Says how many partitions each group has. `identity`: of who makes transactions.
 pub(super) async fn check(

@@ -179,7 +179,7 @@ impl Restore {
                 };
                 let one = CommittedOffset {
                     next: position.next,
-                    metadata: stream_time::encode(last.stream_time),
+                    metadata: stream_time::encode(last.stream_time, &[]),
                 };
                 // Several processors: they commit together; a crash may have come between.
                 let earlier = saved[input].take().filter(|other| other.next < one.next);

@@ -4,13 +4,13 @@ use std::fmt;
 
 /// 24 bits of a name's hash: four characters that are allowed wherever names are.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-pub(in crate::runtime) struct Mark([u8; 4]);
+pub(crate) struct Mark([u8; 4]);
 
 const DIGITS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-_";
 
 impl Mark {
     /// The mark of a name. The same in every build: it is compared with what others have written. (FNV-1a.)
-    pub(in crate::runtime) fn of(name: &str) -> Self {
+    pub(crate) fn of(name: &str) -> Self {
         let step = |hash: u64, byte: u8| (hash ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3);
         let hash = name.bytes().fold(0xcbf2_9ce4_8422_2325, step);
         // The upper bits have seen the most.
@@ -20,7 +20,7 @@ impl Mark {
     }
 
     /// The marks that a text consists of, if it does.
-    pub(in crate::runtime) fn all_in(text: &str) -> Option<Vec<Self>> {
+    pub(crate) fn all_in(text: &str) -> Option<Vec<Self>> {
         let (marks, rest) = text.as_bytes().as_chunks::<4>();
         let sound = rest.is_empty() && text.bytes().all(|byte| DIGITS.contains(&byte));
         sound.then(|| marks.iter().copied().map(Self).collect())
