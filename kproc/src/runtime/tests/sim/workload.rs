@@ -166,13 +166,18 @@ impl Stand {
         }
     }
 
-    /// The end of every handler: a record of this topic was processed, or panics.
-    pub(super) fn done(&self, topic: &'static str, record: &Record<'_>) {
-        let panics = |one_in| self.clock.mishap(one_in, &"a handler", &[Unlucky::Panics]);
+    /// A place to panic, if handlers do.
+    pub(super) fn may_panic(&self, what: &'static str) {
+        let panics = |one_in| self.clock.mishap(one_in, &what, &[Unlucky::Panics]);
         if self.panics.and_then(panics).is_some() {
             // As a panic, without a word.
             std::panic::resume_unwind(Box::new("no luck"));
         }
+    }
+
+    /// The end of every handler: a record of this topic was processed, or panics.
+    pub(super) fn done(&self, topic: &'static str, record: &Record<'_>) {
+        self.may_panic("a handler");
         self.diary.note(Line {
             instance: self.instance,
             topic,

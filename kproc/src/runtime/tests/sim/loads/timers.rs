@@ -84,6 +84,7 @@ impl Processor for ByStream {
         if timer == Timer::Every(1) {
             let beat = (now.as_millis(), "");
             ctx.message(&BY_STREAM, BEAT, &beat).partition(partition).send()?;
+            self.stand.may_panic("a timer");
             return Ok(());
         }
         for entry in &self.open {
@@ -93,6 +94,7 @@ impl Processor for ByStream {
         }
         self.stand.pause().await;
         self.open.retain(|_, _| false)?;
+        self.stand.may_panic("a timer");
         Ok(())
     }
 }
