@@ -23,12 +23,13 @@ use std::time::Duration;
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 #[non_exhaustive]
 pub enum Policy {
-    /// The application stops; what was done before the record is committed.
+    /// The application stops; what was done before the record is committed. It comes to the same record, timer or advance
+    /// of stream time again when it starts again. (A timer of the wall clock is due a period later then.)
     #[default]
     Stop,
-    /// The record is counted, logged, and passed over.
+    /// The record, or the timer's turn, is counted, logged, and passed over.
     Skip,
-    /// The record is tried again after a while.
+    /// The record, or the timer's turn, is tried again after a while.
     Retry(Retry),
 }
 

@@ -63,6 +63,8 @@ faults! {
     DoneBeforeAbortKept,
     /// A commit is under the name of an assignment of before.
     StaleMetadata,
+    /// What should have followed from an advance of stream time, and has not, is forgotten.
+    OwedForgotten,
     /// Whatever state there is, it is restored from nothing.
     StateWiped,
 }

@@ -5,6 +5,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use super::{
     committed,
     error::RunError,
+    sabotage::Sabotage,
     seat::{Activity, Fate, Known, Seat, Uncommitted},
     slot::Slot,
     status::TaskPhase,
@@ -104,6 +105,9 @@ impl Worker {
             if let Some(committed) = &input.committed {
                 task.restore_time(committed::stream_time(&committed.metadata));
             }
+        }
+        if self.plan.has(Sabotage::OwedForgotten) {
+            task.forget_owed();
         }
         Ok(task)
     }

@@ -28,6 +28,7 @@ fn place(fault: Sabotage) -> (&'static dyn Workload, Mode) {
         | Sabotage::NoLastCommit => (&Counter, AtLeastOnce),
         // It takes a deletion that belongs to an output.
         Sabotage::ChangelogsBesideOutputs => (&Timers, AtLeastOnce),
+        Sabotage::OwedForgotten => (&Timers, ExactlyOnce),
         _ => (&Counter, ExactlyOnce),
     }
 }
