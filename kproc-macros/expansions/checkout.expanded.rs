@@ -1,18 +1,12 @@
 pub struct Checkout {
     pending: Table<String, Order<'static>>,
 }
-#[allow(
-    unused_qualifications,
-    clippy::all,
-    clippy::pedantic,
-    clippy::nursery,
-    clippy::restriction
-)]
+#[allow(clippy::future_not_send, clippy::missing_trait_methods)]
 const _: () = {
     use ::kproc::__private as __kproc;
     #[automatically_derived]
     #[doc(hidden)]
-    impl __kproc::State for Checkout {
+    impl __kproc::processor::State for Checkout {
         fn name() -> __kproc::Cow<'static, __kproc::core::primitive::str> {
             __kproc::Cow::Borrowed("checkout-v2")
         }
@@ -32,16 +26,13 @@ const _: () = {
 };
 impl Checkout {
     #[allow(
-        clippy::future_not_send,
-        clippy::large_types_passed_by_value,
         clippy::missing_const_for_fn,
         clippy::needless_pass_by_ref_mut,
-        clippy::needless_pass_by_value,
         clippy::same_name_method,
         clippy::single_call_fn,
-        clippy::trivially_copy_pass_by_ref,
-        clippy::unused_async,
-        clippy::unused_self
+        clippy::large_types_passed_by_value,
+        clippy::needless_pass_by_value,
+        clippy::trivially_copy_pass_by_ref
     )]
     fn ordered(&mut self, id: &str, order: Option<Order<'_>>) -> Result<()> {
         match order {
@@ -51,14 +42,14 @@ impl Checkout {
         Ok(())
     }
     #[allow(
-        clippy::future_not_send,
-        clippy::large_types_passed_by_value,
         clippy::missing_const_for_fn,
         clippy::needless_pass_by_ref_mut,
-        clippy::needless_pass_by_value,
         clippy::same_name_method,
         clippy::single_call_fn,
+        clippy::large_types_passed_by_value,
+        clippy::needless_pass_by_value,
         clippy::trivially_copy_pass_by_ref,
+        clippy::future_not_send,
         clippy::unused_async,
         clippy::unused_self
     )]
@@ -67,18 +58,12 @@ impl Checkout {
         Ok(())
     }
 }
-#[allow(
-    unused_qualifications,
-    clippy::all,
-    clippy::pedantic,
-    clippy::nursery,
-    clippy::restriction
-)]
+#[allow(clippy::future_not_send, clippy::missing_trait_methods)]
 const _: () = {
     use ::kproc::__private as __kproc;
     #[automatically_derived]
     #[doc(hidden)]
-    impl __kproc::Processor for Checkout {
+    impl __kproc::processor::Processor for Checkout {
         fn name() -> __kproc::Cow<'static, __kproc::core::primitive::str> {
             <Checkout as __kproc::State>::name()
         }

@@ -4,18 +4,12 @@ struct Totals {
     extra: Table<String, i64>,
 }
 #[cfg(feature = "totals")]
-#[allow(
-    unused_qualifications,
-    clippy::all,
-    clippy::pedantic,
-    clippy::nursery,
-    clippy::restriction
-)]
+#[allow(clippy::future_not_send, clippy::missing_trait_methods)]
 const _: () = {
     use ::kproc::__private as __kproc;
     #[automatically_derived]
     #[doc(hidden)]
-    impl __kproc::State for Totals {
+    impl __kproc::processor::State for Totals {
         fn stores(&mut self, __to: &mut dyn __kproc::Declare) {
             #[cfg(feature = "extra")]
             {
@@ -34,45 +28,32 @@ const _: () = {
 #[cfg(feature = "totals")]
 impl Totals {
     #[allow(
-        clippy::future_not_send,
-        clippy::large_types_passed_by_value,
         clippy::missing_const_for_fn,
         clippy::needless_pass_by_ref_mut,
-        clippy::needless_pass_by_value,
         clippy::same_name_method,
         clippy::single_call_fn,
-        clippy::trivially_copy_pass_by_ref,
-        clippy::unused_async,
+        clippy::large_types_passed_by_value,
+        clippy::needless_pass_by_value,
         clippy::unused_self
     )]
     fn add(&mut self, n: i64) {}
     #[allow(
-        clippy::future_not_send,
-        clippy::large_types_passed_by_value,
         clippy::missing_const_for_fn,
         clippy::needless_pass_by_ref_mut,
-        clippy::needless_pass_by_value,
         clippy::same_name_method,
         clippy::single_call_fn,
         clippy::trivially_copy_pass_by_ref,
-        clippy::unused_async,
         clippy::unused_self
     )]
     fn line(&mut self, line: &str) {}
 }
 #[cfg(feature = "totals")]
-#[allow(
-    unused_qualifications,
-    clippy::all,
-    clippy::pedantic,
-    clippy::nursery,
-    clippy::restriction
-)]
+#[allow(clippy::future_not_send, clippy::missing_trait_methods)]
 const _: () = {
     use ::kproc::__private as __kproc;
     #[automatically_derived]
     #[doc(hidden)]
-    impl __kproc::Processor for Totals {
+    impl __kproc::processor::Processor for Totals {
         fn name() -> __kproc::Cow<'static, __kproc::core::primitive::str> {
             <Totals as __kproc::State>::name()
         }

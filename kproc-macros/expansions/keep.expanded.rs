@@ -1,20 +1,14 @@
 struct Keep<V: Codec> {
     last: Table<String, V>,
 }
-#[allow(
-    unused_qualifications,
-    clippy::all,
-    clippy::pedantic,
-    clippy::nursery,
-    clippy::restriction
-)]
+#[allow(clippy::future_not_send, clippy::missing_trait_methods)]
 const _: () = {
     use ::kproc::__private as __kproc;
     #[automatically_derived]
     #[doc(hidden)]
-    impl<V: Codec> __kproc::State for Keep<V>
+    impl<V: Codec> __kproc::processor::State for Keep<V>
     where
-        Table<String, V>: __kproc::Store,
+        Table<String, V>: __kproc::processor::Store,
     {
         fn stores(&mut self, __to: &mut dyn __kproc::Declare) {
             {
@@ -32,31 +26,22 @@ const _: () = {
 };
 impl<V: Codec> Keep<V> {
     #[allow(
-        clippy::future_not_send,
-        clippy::large_types_passed_by_value,
         clippy::missing_const_for_fn,
         clippy::needless_pass_by_ref_mut,
-        clippy::needless_pass_by_value,
         clippy::same_name_method,
         clippy::single_call_fn,
-        clippy::trivially_copy_pass_by_ref,
-        clippy::unused_async,
+        clippy::large_types_passed_by_value,
+        clippy::needless_pass_by_value,
         clippy::unused_self
     )]
     fn keep(&mut self, value: V::Item<'_>) {}
 }
-#[allow(
-    unused_qualifications,
-    clippy::all,
-    clippy::pedantic,
-    clippy::nursery,
-    clippy::restriction
-)]
+#[allow(clippy::future_not_send, clippy::missing_trait_methods)]
 const _: () = {
     use facade::kproc::__private as __kproc;
     #[automatically_derived]
     #[doc(hidden)]
-    impl<V: Codec> __kproc::Processor for Keep<V>
+    impl<V: Codec> __kproc::processor::Processor for Keep<V>
     where
         Keep<V>: 'static,
     {

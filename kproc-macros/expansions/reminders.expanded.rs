@@ -1,82 +1,62 @@
 #[derive(Default)]
 struct Reminders {}
-#[allow(
-    unused_qualifications,
-    clippy::all,
-    clippy::pedantic,
-    clippy::nursery,
-    clippy::restriction
-)]
+#[allow(clippy::future_not_send, clippy::missing_trait_methods)]
 const _: () = {
     use ::kproc::__private as __kproc;
     #[automatically_derived]
     #[doc(hidden)]
-    impl __kproc::State for Reminders {
+    impl __kproc::processor::State for Reminders {
         fn stores(&mut self, __to: &mut dyn __kproc::Declare) {}
     }
 };
 impl Reminders {
     #[allow(
-        clippy::future_not_send,
-        clippy::large_types_passed_by_value,
         clippy::missing_const_for_fn,
         clippy::needless_pass_by_ref_mut,
-        clippy::needless_pass_by_value,
         clippy::same_name_method,
         clippy::single_call_fn,
         clippy::trivially_copy_pass_by_ref,
-        clippy::unused_async,
         clippy::unused_self
     )]
     fn begin(&mut self, ctx: &mut Context<'_>) {}
     #[allow(
-        clippy::future_not_send,
-        clippy::large_types_passed_by_value,
         clippy::missing_const_for_fn,
         clippy::needless_pass_by_ref_mut,
-        clippy::needless_pass_by_value,
         clippy::same_name_method,
         clippy::single_call_fn,
-        clippy::trivially_copy_pass_by_ref,
-        clippy::unused_async,
+        clippy::large_types_passed_by_value,
+        clippy::needless_pass_by_value,
         clippy::unused_self
     )]
     fn ordered(&mut self, cents: i64) {}
     #[allow(
-        clippy::future_not_send,
-        clippy::large_types_passed_by_value,
         clippy::missing_const_for_fn,
         clippy::needless_pass_by_ref_mut,
-        clippy::needless_pass_by_value,
         clippy::same_name_method,
         clippy::single_call_fn,
+        clippy::large_types_passed_by_value,
+        clippy::needless_pass_by_value,
         clippy::trivially_copy_pass_by_ref,
-        clippy::unused_async,
         clippy::unused_self
     )]
     fn minute(&mut self, ctx: &mut Context<'_>, now: Timestamp) {}
     #[allow(
-        clippy::future_not_send,
-        clippy::large_types_passed_by_value,
         clippy::missing_const_for_fn,
         clippy::needless_pass_by_ref_mut,
-        clippy::needless_pass_by_value,
         clippy::same_name_method,
         clippy::single_call_fn,
+        clippy::large_types_passed_by_value,
+        clippy::needless_pass_by_value,
         clippy::trivially_copy_pass_by_ref,
-        clippy::unused_async,
         clippy::unused_self
     )]
     fn fired(&mut self, ctx: &mut Context<'_>, timer: TimerId, now: Timestamp) {}
     #[allow(
-        clippy::future_not_send,
-        clippy::large_types_passed_by_value,
         clippy::missing_const_for_fn,
         clippy::needless_pass_by_ref_mut,
-        clippy::needless_pass_by_value,
         clippy::same_name_method,
         clippy::single_call_fn,
-        clippy::trivially_copy_pass_by_ref,
+        clippy::future_not_send,
         clippy::unused_async,
         clippy::unused_self
     )]
@@ -84,18 +64,12 @@ impl Reminders {
         Ok(())
     }
 }
-#[allow(
-    unused_qualifications,
-    clippy::all,
-    clippy::pedantic,
-    clippy::nursery,
-    clippy::restriction
-)]
+#[allow(clippy::future_not_send, clippy::missing_trait_methods)]
 const _: () = {
     use ::kproc::__private as __kproc;
     #[automatically_derived]
     #[doc(hidden)]
-    impl __kproc::Processor for Reminders {
+    impl __kproc::processor::Processor for Reminders {
         fn name() -> __kproc::Cow<'static, __kproc::core::primitive::str> {
             <Reminders as __kproc::State>::name()
         }
@@ -162,7 +136,7 @@ const _: () = {
                     }
                 }
                 __kproc::Timer::Scheduled(__id) => {
-                    let __first = __kproc::ContextArgument::context(__ctx);
+                    let __first = __kproc::ContextOfScheduled::context(__ctx);
                     let __second = __kproc::ScheduledArgument::argument(__id, __now);
                     let __third = __kproc::ScheduledArgument::argument(__id, __now);
                     {

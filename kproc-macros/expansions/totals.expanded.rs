@@ -3,13 +3,7 @@ struct Totals {
     totals: Table<String, i64>,
     seen: u64,
 }
-#[allow(
-    unused_qualifications,
-    clippy::all,
-    clippy::pedantic,
-    clippy::nursery,
-    clippy::restriction
-)]
+#[allow(clippy::future_not_send, clippy::missing_trait_methods)]
 const _: () = {
     use ::kproc::__private as __kproc;
     use __kproc::NoStore as _;
@@ -19,7 +13,7 @@ const _: () = {
     );
     #[automatically_derived]
     #[doc(hidden)]
-    impl __kproc::State for Totals {
+    impl __kproc::processor::State for Totals {
         fn stores(&mut self, __to: &mut dyn __kproc::Declare) {
             {
                 let __store = &mut self.totals;
@@ -36,16 +30,13 @@ const _: () = {
 };
 impl Totals {
     #[allow(
-        clippy::future_not_send,
-        clippy::large_types_passed_by_value,
         clippy::missing_const_for_fn,
         clippy::needless_pass_by_ref_mut,
-        clippy::needless_pass_by_value,
         clippy::same_name_method,
         clippy::single_call_fn,
-        clippy::trivially_copy_pass_by_ref,
-        clippy::unused_async,
-        clippy::unused_self
+        clippy::large_types_passed_by_value,
+        clippy::needless_pass_by_value,
+        clippy::trivially_copy_pass_by_ref
     )]
     fn add(&mut self, word: &str, n: i64) -> Result<()> {
         self.seen += 1;
@@ -53,33 +44,23 @@ impl Totals {
         Ok(())
     }
     #[allow(
-        clippy::future_not_send,
-        clippy::large_types_passed_by_value,
         clippy::missing_const_for_fn,
         clippy::needless_pass_by_ref_mut,
-        clippy::needless_pass_by_value,
         clippy::same_name_method,
         clippy::single_call_fn,
         clippy::trivially_copy_pass_by_ref,
-        clippy::unused_async,
-        clippy::unused_self
+        clippy::future_not_send
     )]
     async fn publish(&mut self, ctx: &mut Context<'_>) -> Result<()> {
         self.send_all(ctx).await
     }
 }
-#[allow(
-    unused_qualifications,
-    clippy::all,
-    clippy::pedantic,
-    clippy::nursery,
-    clippy::restriction
-)]
+#[allow(clippy::future_not_send, clippy::missing_trait_methods)]
 const _: () = {
     use ::kproc::__private as __kproc;
     #[automatically_derived]
     #[doc(hidden)]
-    impl __kproc::Processor for Totals {
+    impl __kproc::processor::Processor for Totals {
         fn name() -> __kproc::Cow<'static, __kproc::core::primitive::str> {
             <Totals as __kproc::State>::name()
         }

@@ -3,13 +3,14 @@
 use proc_macro2::Ident;
 use quote::ToTokens;
 use syn::{
-    Fields, FnArg, GenericArgument, GenericParam, Lifetime, PatType, PathArguments, PathSegment,
-    ReceiverKind, Safety, Signature, Type, TypeImplTrait, ext::IdentExt, visit::Visit,
+    Fields, FnArg, GenericParam, Lifetime, PatType, Receiver, ReceiverKind, Safety, Signature, Type,
+    TypeImplTrait, TypeReference, ext::IdentExt, visit::Visit,
 };
 
 use crate::{
-    attributes::Helper,
+    attributes::{self, Helper},
     errors::Errors,
+    known::{self, Form},
     model::{Declared, Field, Handled, Handler, StoreField, Trigger},
 };
 
@@ -20,13 +21,23 @@ pub(crate) fn not_a_struct(what: &str) -> String {
     format!("{WRONG_ITEM}. {what} may be the type of a field")
 }
 
-/// The error for a struct whose fields have no names.
+/// The error for a struct without braces.
 pub(crate) fn unnamed_fields(ident: &Ident, fields: &Fields) -> String {
-    let fix = match fields {
-        Fields::Unit => format!("`struct {ident} {{}}`"),
-        _ => format!("`struct {ident} {{ name: Type, … }}`"),
-    };
-    format!("the fields of a processor have names: write {fix}")
+    if fields.is_empty() {
+        format!("a processor is a struct with braces, also if it has no fields: write `struct {ident} {{}}`")
+    } else {
+        format!("the fields of a processor have names: write `struct {ident} {{ name: Type, … }}`")
+    }
+}
+
+/// The error for a field that would keep a context.
+pub(crate) fn kept_context(field: &Ident, context: &TypeReference) -> syn::Error {
+    syn::Error::new_spanned(
+        context,
+        format_args!(
+            "a context is lent to a handler for one call, so `{field}` cannot keep it: remove the field, and take `ctx: &mut Context<'_>` as the first argument of each handler that sends, and of what it calls"
+        ),
+    )
 }
 
 /// Rules of the struct.
@@ -34,6 +45,13 @@ pub(crate) fn declared(declared: &Declared, errors: &mut Errors) {
     for parameter in &declared.generics.params {
         if let GenericParam::Lifetime(parameter) = parameter {
             let lifetime = &parameter.lifetime;
+            let (kept, others): (Vec<_>, Vec<_>) = (declared.fields.iter())
+                .filter(|field| mentions(&field.ty, lifetime))
+                .partition(|field| field.keeps_context);
+            // It is there for a context's sake only, of which all is said.
+            if others.is_empty() && !kept.is_empty() {
+                continue;
+            }
             errors.on(
                 lifetime,
                 format_args!(
@@ -63,20 +81,6 @@ fn name(declared: &Declared, errors: &mut Errors) {
             }
         }
     }
-}
-
-/// The value of a table that is an `Option` itself.
-pub(crate) fn optional_value(ty: &Type) -> Option<&Type> {
-    let table = last_name(ty).filter(|table| table.ident == "Table")?;
-    let PathArguments::AngleBracketed(arguments) = &table.arguments else {
-        return None;
-    };
-    let Some(GenericArgument::Type(value)) = arguments.args.iter().nth(1) else {
-        return None;
-    };
-    last_name(value)
-        .is_some_and(|name| name.ident == "Option")
-        .then_some(value)
 }
 
 fn store_names(declared: &Declared, errors: &mut Errors) {
@@ -167,8 +171,8 @@ fn once(first: &Handler, second: &Handler, errors: &mut Errors) {
                 errors.on(
                     again,
                     format_args!(
-                        "`{topic}` is handled by `{0}` already, and a topic has one handler in a processor: do it all in `{0}`",
-                        first.ident
+                        "`{topic}` is handled by `{0}` already, and a topic has one handler in a processor: call `{1}` from `{0}`, and remove the mark here",
+                        first.ident, second.ident
                     ),
                 );
             }
@@ -201,18 +205,27 @@ pub(crate) fn signature(helper: Helper, sig: &Signature, errors: &mut Errors) ->
     let before = errors.count();
     receiver(sig, errors);
     for parameter in &sig.generics.params {
-        let (what, instead) = match parameter {
+        let (name, instead, declared) = match parameter {
             GenericParam::Lifetime(_) => continue,
-            GenericParam::Type(parameter) => (&parameter.ident, "type"),
-            GenericParam::Const(parameter) => (&parameter.ident, "number"),
+            GenericParam::Type(ty) => {
+                let name = &ty.ident;
+                (name, "write the type that it is".to_owned(), name.to_string())
+            }
+            GenericParam::Const(value) => {
+                let (name, ty) = (&value.ident, value.ty.to_token_stream());
+                let declared = format!("const {name}: {ty}");
+                let instead = format!("write its value where it is used (or `{declared} = …;` in the body)");
+                (name, instead, declared)
+            }
         };
         errors.on(
             parameter,
             format_args!(
-                "a handler has no generic parameters, for kproc would have to choose `{what}`: write the {instead} that it is, or make the processor generic over `{what}`"
+                "a handler has no generic parameters, for kproc would have to choose `{name}`: {instead}, or make it a parameter of the processor: `struct Name<{declared}> {{ … }}`"
             ),
         );
     }
+    conditional_arguments(sig, errors);
     for argument in arguments(sig) {
         if let Some(lifetime) = static_lifetime(&argument.ty) {
             errors.on(
@@ -224,16 +237,6 @@ pub(crate) fn signature(helper: Helper, sig: &Signature, errors: &mut Errors) ->
             errors.on(
                 anonymous,
                 "a handler takes types, not `impl Trait`: write the type that it gets, such as `&str` or `i64`",
-            );
-        }
-        if let Some(attr) = argument
-            .attrs
-            .iter()
-            .find(|a| a.path().is_ident("cfg") || a.path().is_ident("cfg_attr"))
-        {
-            errors.on(
-                attr,
-                "an argument of a handler cannot be conditional: write two methods, each with its `#[cfg]`",
             );
         }
     }
@@ -251,12 +254,25 @@ pub(crate) fn signature(helper: Helper, sig: &Signature, errors: &mut Errors) ->
     errors.count() == before
 }
 
+/// The macro counts arguments before the compiler has decided which of them are there.
+fn conditional_arguments(sig: &Signature, errors: &mut Errors) {
+    for argument in &sig.inputs {
+        let (FnArg::Receiver(Receiver { attrs, .. }) | FnArg::Typed(PatType { attrs, .. })) = argument;
+        if let Some(condition) = attributes::conditions(attrs).first() {
+            errors.on(
+                condition,
+                "an argument of a handler is there or it is not: write two methods, each with its `#[cfg(…)]` above it and its mark",
+            );
+        }
+    }
+}
+
 /// The one type that is known by its name: the compiler's advice for it would be `&mut &mut Context`, or none. One of
 /// another name that is the same type is still refused, by the compiler.
 fn context_first(helper: Helper, sig: &Signature, errors: &mut Errors) {
     let mut has_context = false;
     for (place, argument) in arguments(sig).enumerate() {
-        let Some(form) = context(&argument.ty) else {
+        let Some(form) = known::context(&argument.ty) else {
             continue;
         };
         // A record may well be of a type that is called so.
@@ -285,38 +301,6 @@ fn context_first(helper: Helper, sig: &Signature, errors: &mut Errors) {
                 ),
             ),
         }
-    }
-}
-
-/// How a context is written.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Form {
-    Owned,
-    Shared,
-    Mutable,
-}
-
-/// `&mut Context<'_>`, `&Context<'_>` or `Context<'_>`, by any path.
-fn context(ty: &Type) -> Option<Form> {
-    match ty {
-        Type::Group(group) => context(&group.elem),
-        Type::Reference(reference) => {
-            let shared = reference.mutability.is_none();
-            context(&reference.elem).map(|_| if shared { Form::Shared } else { Form::Mutable })
-        }
-        _ => last_name(ty)
-            .is_some_and(|last| last.ident == "Context")
-            .then_some(Form::Owned),
-    }
-}
-
-/// `Context` of `kproc::Context<'_>`.
-fn last_name(ty: &Type) -> Option<&PathSegment> {
-    match ty {
-        // What a macro has put together.
-        Type::Group(group) => last_name(&group.elem),
-        Type::Path(path) => path.path.segments.last(),
-        _ => None,
     }
 }
 
@@ -407,6 +391,19 @@ fn impl_trait(ty: &Type) -> Option<&TypeImplTrait> {
     let mut search = Search(None);
     search.visit_type(ty);
     search.0
+}
+
+/// Whether a type has this lifetime in it.
+fn mentions(ty: &Type, lifetime: &Lifetime) -> bool {
+    struct Search<'a>(&'a Lifetime, bool);
+    impl<'a> Visit<'a> for Search<'_> {
+        fn visit_lifetime(&mut self, found: &'a Lifetime) {
+            self.1 |= found.ident == self.0.ident;
+        }
+    }
+    let mut search = Search(lifetime, false);
+    search.visit_type(ty);
+    search.1
 }
 
 /// The `'static` somewhere in a type. (The compiler's own word for it would speak of generated code.)

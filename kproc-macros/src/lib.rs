@@ -14,9 +14,12 @@ mod errors;
 mod expand;
 #[cfg(test)]
 mod fuzz;
+mod known;
+mod lints;
 mod model;
 mod parse;
 mod pipeline;
+mod sent;
 
 use attributes::Helper;
 use proc_macro::TokenStream;
@@ -60,8 +63,9 @@ use proc_macro::TokenStream;
 /// }
 /// ```
 ///
-/// The macro generates an `impl kproc::Processor`, and nothing that could not be written by hand. The struct and
-/// the methods stay as they are and can be used and tested as such. The struct may be generic; it cannot have
+/// The macro generates an `impl kproc::Processor` from the impl block, and from the struct a hidden `impl` that names its
+/// stores to it; nothing that could not be written by hand. The struct and the methods stay as they are and can be used and
+/// tested as such. The struct may be generic; it cannot have
 /// lifetimes, for it outlives every record. The order of `#[processor]` and `#[derive(…)]` does not matter.
 ///
 /// # Methods
@@ -141,6 +145,10 @@ use proc_macro::TokenStream;
 ///   a processor has one `#[on_message]` method at least.
 /// - ``a processor cannot borrow: it outlives every record. Remove `'a` and own what the fields hold (`String` instead of `&str`)``:
 ///   a field keeps what outlives the record: `String`, or the item's owned form.
+/// - ``conflicting implementations of trait `Processor` for type `Totals` ``:
+///   two impl blocks of it are marked: put all handlers into one of them. Other methods may stay in a block without the mark.
+/// - ``a context is lent to a handler for one call, so `ctx` cannot keep it: …``:
+///   each handler is given the context of its call, and hands it on to what it calls.
 /// - ``a handler takes `&mut self` first: `fn add(&mut self, …)` ``:
 ///   handlers are methods: `&mut self`, or `&self`, comes before all else.
 /// - ``a handler returns `()` or `Result<()>`, not `i64` ``:
@@ -288,7 +296,8 @@ pub fn state(_: TokenStream, item: TokenStream) -> TokenStream {
 /// }
 /// ```
 ///
-/// A processor may handle several topics; each of them has one handler in it. Records of one partition number
+/// A processor may handle several topics; each of them has one handler in it. (Two handlers that name one topic in the same way
+/// do not compile; two that name it by different paths are found when the application starts.) Records of one partition number
 /// come to the same instance, in the order of their timestamps.
 ///
 /// # Options
@@ -306,8 +315,12 @@ pub fn state(_: TokenStream, item: TokenStream) -> TokenStream {
 ///   take what the type lends: `&str` or `String` for `String`; the order is `(ctx, key, value)`.
 /// - ``this handler takes `&i64`, which a topic of `i64` does not give``:
 ///   numbers come by value: `i64`.
+/// - `` `kproc::Json<Order>` names a format, and a topic of it hands over the `Order` itself: write `Order` ``:
+///   `Json` and `Postcard` are written in the topic only.
+/// - `` `None` alone has no type: no value, a tombstone, is written `Null` ``:
+///   `ctx.send(&TOPIC, key, Null)`.
 /// - `` `WORDS` is handled by `add` already, and a topic has one handler in a processor: …``:
-///   call one method from the other.
+///   call the second method from the first, and remove its mark.
 /// - ``what a handler is given lives for this call only, so nothing of it is `'static`: …``:
 ///   write `Order<'_>`, and copy what is to be kept.
 /// - ``the context comes first: an `#[on_message]` method takes `(&mut self, ctx: &mut Context<'_>, …)` ``:

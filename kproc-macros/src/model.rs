@@ -5,7 +5,7 @@
 //! compiler can check it in the same build.
 
 use proc_macro2::{Ident, Span, TokenStream};
-use quote::ToTokens;
+use quote::{ToTokens, quote};
 use syn::{
     Attribute, Data, DeriveInput, Expr, Fields, Generics, LitStr, Path, ReturnType, Signature, Type,
     ext::IdentExt, parse_quote,
@@ -15,10 +15,12 @@ use crate::{
     attributes::{self, Found, Helper, Place},
     check,
     errors::Errors,
+    known, lints,
     parse::{
         arguments::{self, ImplOptions, StateOptions, StructOptions},
         item::{BlockItem, ImplBlock},
     },
+    sent,
 };
 
 /// A processor's struct.
@@ -39,8 +41,10 @@ pub(crate) struct Field {
     pub(crate) ty: Type,
     /// How it is stored, if it is marked `#[state]`.
     pub(crate) store: Option<StoreField>,
-    /// Whether it has a mark that is wrong, perhaps instead of `#[state]`.
+    /// Whether something is wrong with it that was told already.
     pub(crate) doubtful: bool,
+    /// Whether it would keep a context.
+    pub(crate) keeps_context: bool,
 }
 
 /// What `#[state]` says of a field.
@@ -189,20 +193,34 @@ fn fields(fields: &mut Fields, krate: Option<&Path>, errors: &mut Errors) -> Vec
         };
         let mut store = store(&marks, &ident, errors);
         if store.is_some()
-            && let Some(value) = check::optional_value(&field.ty)
+            && let Some(value) = known::optional_value(&field.ty)
         {
             errors.on(value, "a table has a value for a key, or it has none: write the type without `Option`; `get` gives an `Option`, and `delete` takes the value away");
             store = None;
         }
-        let doubtful = !marks.is_empty() || attributes::perhaps_meant(&field.attrs, Place::Field);
+        let keeps_context = known::kept_context(&field.ty).is_some();
+        let doubtful =
+            keeps_context || !marks.is_empty() || attributes::perhaps_meant(&field.attrs, Place::Field);
         let mut conditions = attributes::conditions(&field.attrs);
         conditions.extend(marks.into_iter().filter_map(|mark| mark.condition));
+        let ty = field.ty.clone();
+        if let Some(context) = known::kept_context(&ty) {
+            // Within the type, so that the compiler says nothing of what the handlers do with the field.
+            let error = check::kept_context(&ident, context).to_compile_error();
+            let inner = if context.lifetime.is_some() {
+                &ty
+            } else {
+                &parse_quote!(())
+            };
+            field.ty = Type::Verbatim(quote!([#inner; #error]));
+        }
         named.push(Field {
             conditions,
             ident,
-            ty: field.ty.clone(),
+            ty,
             store,
             doubtful,
+            keeps_context,
         });
     }
     named
@@ -283,24 +301,11 @@ impl Handled {
         check::handled(&handled, wants_messages, errors);
         for number in marked {
             if let BlockItem::Method(method) = &mut block.items[number] {
-                // The signature is ours to ask for, so what clippy says of it is not the user's to mend.
-                method.attrs.push(parse_quote!(#[allow(
-                    clippy::future_not_send,
-                    clippy::large_types_passed_by_value,
-                    clippy::missing_const_for_fn,
-                    clippy::needless_pass_by_ref_mut,
-                    clippy::needless_pass_by_value,
-                    clippy::same_name_method,
-                    clippy::single_call_fn,
-                    clippy::trivially_copy_pass_by_ref,
-                    clippy::unused_async,
-                    clippy::unused_self
-                )]));
-                if !errors.is_empty() {
-                    method
-                        .attrs
-                        .push(parse_quote!(#[allow(dead_code, unused_variables, unused_mut)]));
+                let checked = sent::context(&method.sig).and_then(|ctx| sent::checked(&method.body, ctx));
+                if let Some(body) = checked {
+                    method.body = body;
                 }
+                method.attrs.push(lints::allowed(&method.sig, &method.body));
             }
         }
         handled

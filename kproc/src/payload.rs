@@ -31,7 +31,21 @@ pub trait Payload<C: Codec> {
     fn write(&self, out: &mut Vec<u8>) -> Result<bool, EncodeError>;
 }
 
-/// What `send` takes for a key: a [`Payload`].
+/// What `send` takes for a key: every [`Payload`], that is `&item`, `Option` of it, or [`Null`] for a record without a key.
+///
+/// ```
+/// use kproc::prelude::*;
+///
+/// const TOTALS: Topic<String, i64> = Topic::new("totals");
+///
+/// # fn handler(ctx: &mut Context<'_>, word: &str, total: i64) -> Result<()> {
+/// ctx.send(&TOTALS, word, &total)?;
+/// ctx.send(&TOTALS, Null, &total)?; // no key
+/// # Ok(())
+/// # }
+/// ```
+///
+/// Nothing else can implement it: it says of a key that does not fit that it is the key.
 #[diagnostic::on_unimplemented(
     message = "the key of this topic is a `{C}`, passed by reference; found `{Self}`",
     label = "the key goes here, before the value: `(&TOPIC, key, value)`",
@@ -62,7 +76,7 @@ impl<C: Codec, P: Payload<C>> Payload<C> for Option<P> {
     }
 }
 
-/// The null key or value. (A bare `None` has no type to infer.)
+/// The null key or value: no key, or a tombstone, which deletes what is known of its key. (A bare `None` has no type to infer.)
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Null;
 

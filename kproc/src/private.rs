@@ -12,9 +12,10 @@ pub use std::{borrow::Cow, process::ExitCode, vec::Vec};
 pub use crate::{
     Context, Outcome, Processor, Record, Result, Timestamp,
     handler::{
-        Argument, ContextArgument, EveryArgument, First, FirstOfEvery, FirstOfScheduled, FrameArgument,
-        ScheduledArgument, TypedTopic, undeclared,
+        Argument, ContextArgument, ContextOfScheduled, EveryArgument, First, FirstOfEvery, FirstOfScheduled,
+        FrameArgument, ScheduledArgument, TypedTopic, Unwrapped, undeclared,
     },
+    processor,
     processor::{Declare, ProcessorType, Start, State, StoreOptions, TimerSpec},
     state::{NoStore, Probe},
     timer::{Timer, TimerClock},

@@ -42,8 +42,9 @@ use crate::{
 /// ```
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is not a processor",
-    label = "no handlers known",
-    note = "add `#[processor]` above `struct {Self}` and above its `impl` block, or implement `Processor` by hand"
+    label = "not a struct with handlers",
+    note = "if `{Self}` is a struct of yours, write `#[processor]` above it and above its `impl` block with the `#[on_message(TOPIC)]` method (or implement `Processor` by hand)",
+    note = "if it is not, name such a struct here: `kproc::main!(Totals);`, `.processor::<Totals>()`"
 )]
 pub trait Processor: Send + 'static {
     /// The processor's name: part of the names of its changelogs and state directories, so changing it loses

@@ -11,8 +11,10 @@ struct Totals {}
 #[processor]
 impl Totals {
     #[on_message(WORDS)]
-    fn add(this: &mut Totals, _word: &str, _n: i64) {}
-    //~^
+    fn add(this: &mut Totals, _word: &str, _n: i64) {
+        //~^
+        let _ = this;
+    }
 }
 
 fn main() {

@@ -14,8 +14,10 @@ impl Totals {
     fn add(&mut self, _word: &str, _n: i64) {}
 
     #[on_stop]
-    fn end(mut self) {}
-    //~^
+    fn end(mut self) {
+        //~^
+        let _ = &mut self;
+    }
 }
 
 fn main() {

@@ -13,7 +13,6 @@ struct Plain;
 
 const ORDERS: Topic<String, Order<Plain>> = Topic::new("orders");
 //~^
-//~^^
 
 fn main() {
     let _ = ORDERS;

@@ -1,11 +1,11 @@
 //! The impls of a codec: nothing a person could not write.
 
-use proc_macro2::{Ident, Span, TokenStream, TokenTree};
+use proc_macro2::{Delimiter, Ident, Span, TokenStream};
 use quote::{quote, quote_spanned};
 use syn::{ConstParam, DeriveInput, GenericParam, Generics, Lifetime, TypeParam, parse_quote};
 
 use super::Format;
-use crate::expand::unlinted;
+use crate::expand::{generated, group, unlinted};
 
 /// All impls; without a format (after an error) their bodies cannot be reached.
 pub(super) fn impls(item: &DeriveInput, format: Option<Format>, krate: &TokenStream) -> TokenStream {
@@ -23,9 +23,8 @@ pub(super) fn impls(item: &DeriveInput, format: Option<Format>, krate: &TokenStr
     .clone();
     let mut codec_generics = types.generics.clone();
     if format.is_some() {
-        let serde = quote!(__kproc::serde);
-        codec_generics = with_serde(&codec_generics, item, &serde);
-        encode_generics = with_serde(&encode_generics, item, &serde);
+        codec_generics = with_serde(&codec_generics, item);
+        encode_generics = with_serde(&encode_generics, item);
     }
     let (encode_generics, _, encode_where) = encode_generics.split_for_impl();
     let codec_where = &codec_generics.where_clause;
@@ -35,11 +34,13 @@ pub(super) fn impls(item: &DeriveInput, format: Option<Format>, krate: &TokenStr
         to_text,
         from_text,
         encode,
-    } = Bodies::of(format, &k, item);
+    } = Bodies::of(format, item);
 
     // What the bodies take has the hygiene of the bodies.
     let span = item.ident.span();
     let this_value = quote_spanned!(span=> self);
+    // The compiler points at this impl where a generic type is none.
+    let (impl_token, for_token) = (quote_spanned!(span=> impl), quote_spanned!(span=> for));
     let [bytes, text, out] = ["bytes", "text", "out"].map(|name| Ident::new(name, span));
 
     let own = types.owned.then(|| {
@@ -55,6 +56,29 @@ pub(super) fn impls(item: &DeriveInput, format: Option<Format>, krate: &TokenStr
         }
     });
 
+    let methods = quote! {
+        fn name() -> __kproc::Cow<'static, __kproc::core::primitive::str> {
+            #name
+        }
+        #[inline]
+        fn decode<'__item>(
+            #bytes: &'__item [__kproc::core::primitive::u8],
+        ) -> __kproc::core::result::Result<#lent, #k::DecodeError> {
+            #decode
+        }
+        fn to_text(
+            #bytes: &[__kproc::core::primitive::u8],
+        ) -> __kproc::core::result::Result<#k::Text, #k::DecodeError> {
+            #to_text
+        }
+        fn from_text(
+            #text: &#k::Text,
+            #out: &mut __kproc::Vec<__kproc::core::primitive::u8>,
+        ) -> __kproc::core::result::Result<(), #k::EncodeError> {
+            #from_text
+        }
+    };
+    let methods = group(Delimiter::Brace, methods, span);
     let body = quote! {
             // One import, so that a kproc that is not there is one error.
             use #krate::__private as __kproc;
@@ -65,28 +89,7 @@ pub(super) fn impls(item: &DeriveInput, format: Option<Format>, krate: &TokenStr
             }
 
             #[automatically_derived]
-            impl #impl_generics #k::Codec for #this #codec_where {
-                fn name() -> __kproc::Cow<'static, __kproc::core::primitive::str> {
-                    #name
-                }
-                #[inline]
-                fn decode<'__item>(
-                    #bytes: &'__item [__kproc::core::primitive::u8],
-                ) -> __kproc::core::result::Result<#lent, #k::DecodeError> {
-                    #decode
-                }
-                fn to_text(
-                    #bytes: &[__kproc::core::primitive::u8],
-                ) -> __kproc::core::result::Result<#k::Text, #k::DecodeError> {
-                    #to_text
-                }
-                fn from_text(
-                    #text: &#k::Text,
-                    #out: &mut __kproc::Vec<__kproc::core::primitive::u8>,
-                ) -> __kproc::core::result::Result<(), #k::EncodeError> {
-                    #from_text
-                }
-            }
+            #impl_token #impl_generics #k::Codec #for_token #this #codec_where #methods
 
             #[automatically_derived]
             impl #encode_generics #k::Encode<#this> for #lent #encode_where {
@@ -166,7 +169,7 @@ fn lent(item: &DeriveInput, lifetime: &Lifetime) -> TokenStream {
 
 /// `generics` with what a generic type needs of serde. Of the other types it is known here and now; an error
 /// then points at the type and not at its use.
-fn with_serde(generics: &Generics, item: &DeriveInput, serde: &TokenStream) -> Generics {
+fn with_serde(generics: &Generics, item: &DeriveInput) -> Generics {
     let mut generics = generics.clone();
     if generics.type_params().next().is_some() {
         // The compiler shows it, so it has an ordinary name, if that is free.
@@ -179,7 +182,7 @@ fn with_serde(generics: &Generics, item: &DeriveInput, serde: &TokenStream) -> G
         let de = Lifetime::new(name, Span::call_site());
         let lent = lent(item, &de);
         let bounds = &mut generics.make_where_clause().predicates;
-        bounds.push(parse_quote!(for<#de> #lent: #serde::Deserialize<#de> + #serde::Serialize));
+        bounds.push(parse_quote!(for<#de> #lent: __kproc::codec::Serde<#de>));
     }
     generics
 }
@@ -194,7 +197,7 @@ struct Bodies {
 }
 
 impl Bodies {
-    fn of(format: Option<Format>, k: &TokenStream, item: &DeriveInput) -> Self {
+    fn of(format: Option<Format>, item: &DeriveInput) -> Self {
         let Some(format) = format else {
             let never = quote!(__kproc::core::unreachable!());
             return Self {
@@ -207,7 +210,8 @@ impl Bodies {
         };
         // An error in a body, such as a missing `Serialize`, is an error of the type: it points at its name.
         let span = item.ident.span();
-        let k = at(k, span);
+        let codec = generated("codec", span);
+        let k = quote_spanned!(span=> __kproc::#codec);
         let serde = quote_spanned!(span=> #k::Serde);
         let (module, to_text, from_text) = match format {
             Format::Json => (
@@ -237,13 +241,4 @@ impl Bodies {
             encode: quote_spanned!(span=> #serde::#encode(self, out)),
         }
     }
-}
-
-/// The path with this span, to the last token.
-fn at(path: &TokenStream, span: Span) -> TokenStream {
-    let spanned = |mut token: TokenTree| {
-        token.set_span(span);
-        token
-    };
-    path.clone().into_iter().map(spanned).collect()
 }

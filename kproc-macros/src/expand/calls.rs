@@ -4,8 +4,8 @@ use proc_macro2::{Ident, Span, TokenStream};
 use quote::{ToTokens, quote, quote_spanned};
 use syn::{Expr, ReturnType, Type, spanned::Spanned};
 
-use super::{checked, locate};
-use crate::model::Handler;
+use super::{checked, checked_for, ends, locate};
+use crate::{known, model::Handler};
 
 /// Fetches the arguments that a record gives, and calls.
 pub(super) fn message(this: &Type, handler: &Handler, topic: &Expr) -> TokenStream {
@@ -24,8 +24,8 @@ pub(super) fn message(this: &Type, handler: &Handler, topic: &Expr) -> TokenStre
         let fetch = match source {
             Source::Context => checked(ty, &["ContextArgument", "context"], ctx),
             Source::First => checked(ty, &["First", "first"], quote!(#topic, #ctx, #record)),
-            Source::Key => checked(ty, &["Argument", "key"], quote!(#topic, #record)),
-            Source::Value => checked(ty, &["Argument", "value"], quote!(#topic, #record)),
+            Source::Key => argument(ty, "key", quote!(#topic, #record)),
+            Source::Value => argument(ty, "value", quote!(#topic, #record)),
         };
         let try_ = (!matches!(source, Source::Context)).then(|| quote!(?));
         fetches.extend(quote!(let #local = #fetch #try_;));
@@ -33,6 +33,18 @@ pub(super) fn message(this: &Type, handler: &Handler, topic: &Expr) -> TokenStre
     }
     let call = call(this, handler, &locals);
     quote!(#fetches #call)
+}
+
+/// Fetches a key or value. Of one that is written as `Json<T>` the compiler is told the `T`, to say it.
+fn argument(ty: &Type, part: &str, arguments: TokenStream) -> TokenStream {
+    match known::wrapped(ty) {
+        Some(inner) => {
+            let (first, last) = ends(ty);
+            let (open, close) = (quote_spanned!(first=> ::<_, _, #inner), quote_spanned!(last=> >));
+            checked_for(ty, &["Unwrapped", part], &quote!(#open #close), arguments)
+        }
+        None => checked(ty, &["Argument", part], arguments),
+    }
 }
 
 /// What a timer says of its firing.
@@ -61,7 +73,7 @@ pub(super) fn firing(this: &Type, handler: &Handler, firing: Firing) -> TokenStr
         };
         let fetch = match (number, handler.arguments.len()) {
             // With all there is, the first must be the context.
-            (0, 3) => checked(ty, &["ContextArgument", "context"], ctx),
+            (0, 3) => checked(ty, &["ContextOfScheduled", "context"], ctx),
             (0, _) => checked(ty, &[first_of, "first"], quote!(#ctx, #firing)),
             _ => checked(ty, &[argument, "argument"], firing),
         };

@@ -31,11 +31,12 @@ pub(crate) fn import(path: Option<&Path>) -> TokenStream {
     }
 }
 
-/// `const _: () = { body };`, and that no lint looks into it: the user cannot mend what is there.
+/// `const _: () = { body };`. Lints find nothing in it but for two of clippy's. Those alone are allowed, for no `allow` may
+/// stand where a user forbids the same lint.
 pub(crate) fn unlinted(conditions: &[Attribute], body: &TokenStream) -> TokenStream {
     quote! {
         #(#conditions)*
-        #[allow(unused_qualifications, clippy::all, clippy::pedantic, clippy::nursery, clippy::restriction)]
+        #[allow(clippy::future_not_send, clippy::missing_trait_methods)]
         const _: () = { #body };
     }
 }
@@ -45,19 +46,38 @@ fn krate(span: Span) -> Ident {
     Ident::new("__kproc", span)
 }
 
+/// A name that is known to be generated, at this place. One in a path that is the user's own otherwise keeps the compiler
+/// from comparing the path with what the user has imported (`unused_qualifications`); not the first nor the last of several,
+/// for they say where the path is.
+pub(crate) fn generated(name: &str, span: Span) -> Ident {
+    Ident::new(name, Span::call_site().located_at(span))
+}
+
 /// `__kproc::Trait::method(arguments)`, a call that checks the type of `over`, which it covers. A trait's method, and
 /// not a function with a bound, which the compiler would have to explain.
 fn checked(over: &impl ToTokens, names: &[&str], arguments: TokenStream) -> TokenStream {
+    checked_for(over, names, &TokenStream::new(), arguments)
+}
+
+/// The same with generic arguments of the trait.
+fn checked_for(
+    over: &impl ToTokens,
+    names: &[&str],
+    generics: &TokenStream,
+    arguments: TokenStream,
+) -> TokenStream {
     let (first, last) = ends(over);
     let krate = krate(first);
     let colons = quote_spanned!(first=> ::);
-    let names = names.iter().map(|name| Ident::new(name, last));
+    let (method, within) = names.split_last().expect("a call names what it calls");
+    let within = within.iter().map(|name| generated(name, first));
+    let method = Ident::new(method, last);
     let arguments = group(Delimiter::Parenthesis, arguments, last);
-    quote!(#krate #(#colons #names)* #arguments)
+    quote!(#krate #(#colons #within)* #generics #colons #method #arguments)
 }
 
 /// Tokens in brackets that are at this place.
-fn group(delimiter: Delimiter, tokens: TokenStream, span: Span) -> Group {
+pub(crate) fn group(delimiter: Delimiter, tokens: TokenStream, span: Span) -> Group {
     let mut group = Group::new(delimiter, tokens);
     group.set_span(span);
     group
@@ -76,21 +96,21 @@ fn implementation(
     let (impl_generics, _, where_clause) = generics.split_for_impl();
     let (impl_token, for_token) = (quote_spanned!(span=> impl), quote_spanned!(span=> for));
     let krate = krate(span);
-    let name = Ident::new(name, span);
+    let (module, name) = (generated("processor", span), Ident::new(name, span));
     let colons = quote_spanned!(span=> ::);
     let body = group(Delimiter::Brace, body, span);
     quote! {
         #[automatically_derived]
         #[doc(hidden)]
-        #impl_token #impl_generics #krate #colons #name #for_token #ty #where_clause #body
+        #impl_token #impl_generics #krate #colons #module #colons #name #for_token #ty #where_clause #body
     }
 }
 
 /// `<Type as State>`: the struct's half, looked for at the type.
 fn state_of(ty: &Type) -> TokenStream {
     let span = ty.span();
-    let krate = krate(span);
-    quote_spanned!(span=> <#ty as #krate::State>)
+    let (krate, state) = (krate(span), generated("State", span));
+    quote_spanned!(span=> <#ty as #krate::#state>)
 }
 
 /// The same tokens with the same hygiene, at another place.

@@ -4,7 +4,7 @@ use proc_macro2::{Ident, TokenStream, TokenTree};
 use quote::{ToTokens, quote, quote_spanned};
 use syn::{Attribute, Generics, parse_quote_spanned, spanned::Spanned};
 
-use super::{ends, implementation, import, krate, locate, unlinted};
+use super::{ends, generated, implementation, import, krate, locate, unlinted};
 use crate::model::{Declared, Field, StoreField};
 
 /// What follows the struct.
@@ -86,11 +86,11 @@ fn probe(field: &Field) -> (&[Attribute], TokenStream) {
         ..
     } = field;
     let (first, _) = ends(ty);
-    let krate = krate(first);
+    let (krate, probe) = (krate(first), generated("Probe", first));
     let message = format!(
         "field `{ident}` is a store without `#[state]`: it would never open. Write `#[state]` above it"
     );
-    let check = quote_spanned!(first=> #krate::core::assert!(!#krate::Probe::<#ty>::IS_STORE, #message));
+    let check = quote_spanned!(first=> #krate::core::assert!(!#krate::#probe::<#ty>::IS_STORE, #message));
     (conditions.as_slice(), check)
 }
 
@@ -111,11 +111,11 @@ fn with_stores(declared: &Declared) -> Generics {
         let ty = &field.ty;
         if mentions(ty.to_token_stream(), &parameters) {
             let span = ty.span();
-            let krate = krate(span);
+            let (krate, module) = (krate(span), generated("processor", span));
             generics
                 .make_where_clause()
                 .predicates
-                .push(parse_quote_spanned!(span=> #ty: #krate::Store));
+                .push(parse_quote_spanned!(span=> #ty: #krate::#module::Store));
         }
     }
     generics

@@ -50,7 +50,7 @@ pub(crate) struct Method {
     pub(crate) attrs: Vec<Attribute>,
     vis: Visibility,
     pub(crate) sig: Signature,
-    body: TokenTree,
+    pub(crate) body: TokenTree,
 }
 
 impl Parse for ImplBlock {

@@ -57,6 +57,12 @@ pub(super) fn function(tokens: &TokenStream) -> Progress {
     if ends_early(signature) && !has_comma {
         return Progress::Begun;
     }
+    // It has a meaning elsewhere only.
+    let is_safe = |token: &TokenTree| matches!(token, TokenTree::Ident(word) if word == "safe");
+    let mut qualifiers = signature.iter().take_while(|token| !is_fn(token));
+    if qualifiers.any(is_safe) {
+        return Progress::Nearly;
+    }
     let Some(arguments) = attributes::arguments_of(signature.iter().cloned()) else {
         return Progress::Begun;
     };
@@ -69,6 +75,10 @@ pub(super) fn function(tokens: &TokenStream) -> Progress {
     } else {
         Progress::Perhaps
     }
+}
+
+fn is_fn(token: &TokenTree) -> bool {
+    matches!(token, TokenTree::Ident(word) if word == "fn")
 }
 
 /// Whether no type ends like this.

@@ -83,7 +83,7 @@ pub type Text = serde_json::Value;
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is not a record type",
     label = "no codec for `{Self}`",
-    note = "add `#[derive(Serialize, Deserialize, Codec)] #[codec(json)]` (or `postcard`) to a type of your own, and write a foreign one as `Json<{Self}>`",
+    note = "add `#[derive(Serialize, Deserialize, Codec)] #[codec(json)]` (or `postcard`) to a type of your own, and `#[derive(Serialize, Deserialize)]` to the types that it is made of; write a foreign one as `Json<{Self}>`",
     note = "known without that are `String` (not `&str`), integers (not `usize`), floats, `bool`, `Vec<u8>`, `[u8; N]`, `Bytes`, `Uuid`, `Timestamp`, `()` and tuples",
     note = "instead of `Option<T>` write `T`, for every key and value may be null: a handler takes `Option<T>` to see it, and `get` of a table gives one"
 )]
@@ -149,7 +149,7 @@ pub trait Data: Sized {
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is not a record type",
     label = "no codec for `{Self}`",
-    note = "add `#[derive(Serialize, Deserialize, Codec)] #[codec(json)]` (or `postcard`) to a type of your own, and write a foreign one as `Json<{Self}>`",
+    note = "add `#[derive(Serialize, Deserialize, Codec)] #[codec(json)]` (or `postcard`) to a type of your own, and `#[derive(Serialize, Deserialize)]` to the types that it is made of; write a foreign one as `Json<{Self}>`",
     note = "known without that are `String` (not `&str`), integers (not `usize`), floats, `bool`, `Vec<u8>`, `[u8; N]`, `Bytes`, `Uuid`, `Timestamp`, `()` and tuples",
     note = "instead of `Option<T>` write `T`, for every key and value may be null: a handler takes `Option<T>` to see it, and `get` of a table gives one"
 )]

@@ -9,6 +9,9 @@ use serde::{Deserialize, Serialize};
 use super::{DecodeError, EncodeError, Text, json, postcard};
 
 /// A type that serde writes, and reads from what lives for `'de`: every one that is `Serialize` and `Deserialize<'de>`.
+///
+/// Not to be implemented by hand: derive serde's two traits, and it is. Its methods are for derived codecs and may change in
+/// any release.
 #[diagnostic::on_unimplemented(
     message = "serde cannot write and read `{Self}`",
     label = "this takes `#[derive(Serialize, Deserialize)]`",

@@ -90,8 +90,13 @@ impl App {
         }
     }
 
-    /// Adds a processor that is made by its `Default`.
-    pub fn processor<P: Processor + Default>(self) -> Self {
+    /// Adds a processor that is made by its `Default`: `.processor::<Totals>()`. It is named by its type, for it is made once for
+    /// each of its partitions.
+    // The compiler shows the first line of this to those who pass a value.
+    pub fn processor</* by its type, and no value: `.processor::<Totals>()` */ P>(self) -> Self
+    where
+        P: Processor + Default,
+    {
         self.processor_with(P::default)
     }
 

@@ -4,16 +4,18 @@
 //! | trait | an argument that | is implemented for |
 //! |---|---|---|
 //! | [`Argument`] | is a key or value | what the topic's type lends ([`FromItem`]), and `Option` of it |
+//! | [`Unwrapped`] | is one, and written as `Json<T>` or `Postcard<T>` | what is an [`Argument`] |
 //! | [`First`] | is the first of two of `#[on_message]` | `&mut Context<'_>`, and what is an [`Argument`] for the key |
-//! | [`ContextArgument`] | is the first of three | `&mut Context<'_>` |
+//! | [`ContextArgument`] | is the first of three of `#[on_message]` | `&mut Context<'_>` |
 //! | [`FrameArgument`] | is the only one of `#[on_start]`, `#[on_stop]` | `&mut Context<'_>` |
 //! | [`EveryArgument`] | comes from a timer of `#[every]` | [`Timestamp`](crate::Timestamp) |
 //! | [`FirstOfEvery`] | is the first of `#[every]` | `&mut Context<'_>`, and what is an [`EveryArgument`] |
 //! | [`ScheduledArgument`] | comes from a timer of `ctx.schedule` | [`TimerId`](crate::TimerId), [`Timestamp`](crate::Timestamp) |
 //! | [`FirstOfScheduled`] | is the first of `#[on_schedule]` | `&mut Context<'_>`, and what is a [`ScheduledArgument`] |
+//! | [`ContextOfScheduled`] | is the first of three of `#[on_schedule]` | `&mut Context<'_>` |
 //! | [`TypedTopic`] | (the topic in `#[on_message(…)]`) | [`Topic<K, V>`](Topic) |
 //!
-//! They are not made to be implemented or called by hand; a type of your own becomes an argument by
+//! They are not made to be implemented or called by hand, and may change in any release; a type of your own becomes an argument by
 //! [`FromItem`].
 
 // Generated code calls one method per argument and lets inference choose the impl by the type that the handler asks
@@ -35,7 +37,9 @@ use kproc_store::codec::{Codec, DecodeError, FromItem};
 
 use crate::{Context, Error, ErrorKind, Record, Result, Topic};
 
-pub use timers::{EveryArgument, FirstOfEvery, FirstOfScheduled, FrameArgument, ScheduledArgument};
+pub use timers::{
+    ContextOfScheduled, EveryArgument, FirstOfEvery, FirstOfScheduled, FrameArgument, ScheduledArgument,
+};
 
 /// A key or value that a handler cannot be given. Where it happened is known to the engine.
 #[derive(Debug, thiserror::Error)]
@@ -120,6 +124,34 @@ impl<'r, C: Codec, T: Part<'r, M, C>, M> Argument<'r, M, C> for T {
     }
 }
 
+/// An [`Argument`] whose type is written as that of a codec: as `Json<T>`, or as a type of one's own that is called so.
+//
+// Before `Argument`, for only the macro knows what is within the brackets.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` names a format, and a topic of it hands over the `{T}` itself: write `{T}`",
+    label = "write `{T}` here",
+    note = "`Json<T>` and `Postcard<T>` are written in topics and tables only: they are no values"
+)]
+pub trait Unwrapped<'r, M, C: Codec, T>: Sized {
+    /// From the record's key.
+    fn key<V>(topic: &Topic<C, V>, record: &Record<'r>) -> Result<Self>;
+    /// From the record's value.
+    fn value<K>(topic: &Topic<K, C>, record: &Record<'r>) -> Result<Self>;
+}
+
+#[diagnostic::do_not_recommend]
+impl<'r, C: Codec, A: Argument<'r, M, C>, M, T> Unwrapped<'r, M, C, T> for A {
+    #[inline]
+    fn key<V>(topic: &Topic<C, V>, record: &Record<'r>) -> Result<Self> {
+        A::key(topic, record)
+    }
+
+    #[inline]
+    fn value<K>(topic: &Topic<K, C>, record: &Record<'r>) -> Result<Self> {
+        A::value(topic, record)
+    }
+}
+
 /// What an [`Argument`] is made of: it reads bytes.
 //
 // A layer of its own, for the compiler believes to know better than our notes what is wrong with a reference in a call:
@@ -200,12 +232,11 @@ impl<'c, 'x, 'r, C: Codec, T: Argument<'r, M, C>, M> First<'c, 'x, 'r, IsOther<M
     }
 }
 
-/// The first of three arguments.
+/// The first of three arguments of a message handler.
 #[diagnostic::on_unimplemented(
     message = "the first of three arguments is `&mut Context<'_>`, not `{Self}`",
     label = "write `ctx: &mut Context<'_>` here",
-    note = "an `#[on_message]` method takes `(value)`, `(key, value)`, `(ctx, value)` or `(ctx, key, value)`; the record's time and place are in the context: `ctx.timestamp()`, `ctx.partition()`, `ctx.offset()`",
-    note = "an `#[on_schedule]` method takes `(ctx, timer, now)`, or fewer of them"
+    note = "an `#[on_message]` method takes `(value)`, `(key, value)`, `(ctx, value)` or `(ctx, key, value)`; the record's time and place are in the context: `ctx.timestamp()`, `ctx.partition()`, `ctx.offset()`"
 )]
 pub trait ContextArgument<'c, 'x>: Sized {
     /// Takes the context.

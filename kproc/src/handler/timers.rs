@@ -99,6 +99,25 @@ impl ScheduledArgument for Timestamp {
     }
 }
 
+/// The first of three arguments of an `#[on_schedule]` method.
+#[diagnostic::on_unimplemented(
+    message = "the first of three arguments is `&mut Context<'_>`, not `{Self}`",
+    label = "write `ctx: &mut Context<'_>` here",
+    note = "an `#[on_schedule]` method takes `ctx: &mut Context<'_>`, `timer: TimerId` and `now: Timestamp`, all optional, in this order"
+)]
+pub trait ContextOfScheduled<'c, 'x>: Sized {
+    /// Takes the context.
+    fn context(ctx: &'c mut Context<'x>) -> Self;
+}
+
+#[diagnostic::do_not_recommend]
+impl<'c, 'x> ContextOfScheduled<'c, 'x> for &'c mut Context<'x> {
+    #[inline]
+    fn context(ctx: &'c mut Context<'x>) -> Self {
+        ctx
+    }
+}
+
 /// The first argument of an `#[on_schedule]` method: the context, or what comes from the firing.
 #[diagnostic::on_unimplemented(
     message = "an `#[on_schedule]` method is not given a `{Self}`",

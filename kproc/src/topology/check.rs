@@ -55,7 +55,7 @@ impl Mistakes {
         }
         for topic in repeated(processor.inputs.iter().map(|input| &*input.topic.name)) {
             self.add(format_args!(
-                "processor `{name}` reads topic `{topic}` twice: let one handler do both, or make two processors"
+                "processor `{name}` reads topic `{topic}` twice, perhaps by two paths of one constant: let one handler do both, or make two processors"
             ));
         }
         for number in repeated(processor.inputs.iter().map(|input| input.number)) {

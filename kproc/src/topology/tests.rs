@@ -161,7 +161,7 @@ fn every_mistake_is_told_at_once_with_a_way_out() {
     ];
     let error = build("app", &processors, BTreeMap::new()).err().unwrap();
     let expected = "the application cannot run, for 13 reasons:
-  - processor `one` reads topic `a` twice: let one handler do both, or make two processors
+  - processor `one` reads topic `a` twice, perhaps by two paths of one constant: let one handler do both, or make two processors
   - processor `one` declares two inputs as number 0: number them apart
   - processor `one` declares two timers as number 1: number them apart
   - timer 1 of processor `one`: a timer cannot fire every 5µs: a period is a whole number of milliseconds, 1 at least

@@ -24,7 +24,7 @@ struct Totals {
 impl Totals {
     #[cfg_attr(all(), on_message(WORDS), doc = "Documented.")]
     #[allow(clippy::trivially_copy_pass_by_ref)]
-    fn add(&mut self, _word: String, _n: i64) {
+    fn add(&mut self, #[cfg_attr(all(), allow(unused_variables))] word: String, _n: i64) {
         fn inner(_: &u8) {}
         inner(&1);
     }

@@ -1,6 +1,7 @@
 //! A processor that comes out of a `macro_rules!` macro, with each kind of fragment where it may stand.
 
 #![deny(warnings)]
+#![allow(unused_qualifications)]
 #![allow(clippy::unused_unit)]
 
 use kproc::prelude::*;

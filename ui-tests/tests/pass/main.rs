@@ -33,7 +33,9 @@ mod processor_in_macro_rules;
 mod results_of_handlers;
 mod shared_self;
 mod stores_of_all_kinds;
+mod topic_by_two_paths;
 mod topics_by_any_expression;
+mod types_with_names_of_ours;
 
 /// What a processor declares, in the order in which it does.
 #[derive(Default, Debug, PartialEq)]

@@ -1,6 +1,7 @@
 //! A topic is an expression of the right type.
 
 #![deny(warnings)]
+#![allow(unused_qualifications)]
 
 use kproc::prelude::*;
 

@@ -1,4 +1,4 @@
-//! The context lives for the call only.
+//! Who would choose it? A value need not be a number.
 
 use kproc::prelude::*;
 
@@ -6,18 +6,16 @@ const WORDS: Topic<String, i64> = Topic::new("words");
 
 #[processor]
 #[derive(Default)]
-struct Totals {
-    ctx: Option<&'static mut Context<'static>>,
-}
+struct Totals {}
 
 #[processor]
 impl Totals {
     #[on_message(WORDS)]
-    fn add(&mut self, ctx: &mut Context<'_>, _n: i64) {
-        self.ctx = Some(ctx);
-        //~^
-        //~^^
-    }
+    fn add(&mut self, _word: &str, _n: i64) {}
+
+    #[every("1s")]
+    fn publish<const LOUD: bool>(&mut self) {}
+    //~^
 }
 
 fn main() {

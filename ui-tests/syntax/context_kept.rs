@@ -1,0 +1,24 @@
+//! The context lives for the call only.
+
+use kproc::prelude::*;
+
+const WORDS: Topic<String, i64> = Topic::new("words");
+
+#[processor]
+#[derive(Default)]
+struct Totals {
+    ctx: Option<&'static mut Context<'static>>,
+    //~^
+}
+
+#[processor]
+impl Totals {
+    #[on_message(WORDS)]
+    fn add(&mut self, ctx: &mut Context<'_>, _n: i64) {
+        self.ctx = Some(ctx);
+    }
+}
+
+fn main() {
+    let _ = kproc::App::new("app").processor::<Totals>();
+}
