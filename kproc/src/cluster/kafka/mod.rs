@@ -103,7 +103,11 @@ impl KafkaCluster {
         let config = Config::new(options)?;
         Ok(Self {
             shared: Arc::new(Shared {
-                rescue: rescue::Rescue::start(config.brokers.clone(), config.log.clone())?,
+                rescue: rescue::Rescue::start(
+                    config.brokers.clone(),
+                    config.log.clone(),
+                    config.clock.clone(),
+                )?,
                 config,
                 stops: ClientThread::start("kproc-kafka-stop")?,
                 readers: reader::Pool::default(),

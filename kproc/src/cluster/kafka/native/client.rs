@@ -53,6 +53,22 @@ pub(in super::super) struct Client {
 
 type Wakers = BTreeMap<TopicPartition, Arc<AtomicWaker>>;
 
+/// A call that is being made, until this is dropped: it may end by a panic.
+struct InCall<'c>(&'c AtomicU64);
+
+impl<'c> InCall<'c> {
+    fn begin(calls: &'c AtomicU64) -> Self {
+        calls.fetch_add(1, Ordering::Relaxed);
+        Self(calls)
+    }
+}
+
+impl Drop for InCall<'_> {
+    fn drop(&mut self) {
+        self.0.fetch_add(1, Ordering::Relaxed);
+    }
+}
+
 // SAFETY: librdkafka's client objects may be used by several threads at once, and destroyed by any.
 unsafe impl Send for Client {}
 // SAFETY: as above.
@@ -143,10 +159,8 @@ impl Client {
 
     /// Makes a call that may not return. There is one at a time.
     pub(in super::super) fn in_call<T>(&self, call: impl FnOnce(&Self) -> T) -> T {
-        self.calls.fetch_add(1, Ordering::Relaxed);
-        let outcome = call(self);
-        self.calls.fetch_add(1, Ordering::Relaxed);
-        outcome
+        let _until_it_is_over = InCall::begin(&self.calls);
+        call(self)
     }
 
     /// The number of the call that is being made.
@@ -276,5 +290,21 @@ impl Drop for Remains {
         // SAFETY: all that was made of the client held the client, so nothing of it is left. What it points
         // to is dropped after this.
         unsafe { sys::rd_kafka_destroy_flags(self.rk.as_ptr(), sys::RD_KAFKA_DESTROY_F_NO_CONSUMER_CLOSE) };
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_call_that_panics_is_over() {
+        let calls = AtomicU64::new(0);
+        let outcome = std::panic::catch_unwind(|| {
+            let _until_it_is_over = InCall::begin(&calls);
+            panic!("in the middle of it");
+        });
+        assert!(outcome.is_err());
+        assert_eq!(calls.load(Ordering::Relaxed), 2);
     }
 }
