@@ -152,8 +152,9 @@ impl Program {
 
     /// Starts it so that its partitions are soon given to others if it dies or stands still.
     fn start_mortal(kafka: &Kafka, state: &Path) -> Self {
-        let session = ["--session-timeout", "2s"];
-        Self(Self::command(kafka, state).args(session).spawn().unwrap())
+        // After a stand-still librdkafka writes what it has, unless that is older than this.
+        let settings = ["--session-timeout", "2s", "-X", "message.timeout.ms=1300"];
+        Self(Self::command(kafka, state).args(settings).spawn().unwrap())
     }
 
     fn start_exact(kafka: &Kafka, state: &Path) -> Self {

@@ -23,6 +23,7 @@ use super::{
     restorer::Restorer,
     slot::{Tenure, Token},
     spawn::Spawner,
+    standing,
     status::Stop,
     supervisor::{Supervisor, sleep_until},
     watch::Watch,
@@ -170,6 +171,9 @@ impl OwnerSeed {
                 self.plan.settings.memory,
                 self.plan.settings.threads,
             )),
+            stale_after: transactions
+                .is_none()
+                .then(|| standing::stale_after(self.plan.settings.session_timeout)),
         }
     }
 

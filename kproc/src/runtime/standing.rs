@@ -21,6 +21,12 @@ use crate::{
     topology::Topology,
 };
 
+/// What waits in a producer while nothing goes on for so long is not to be written: if the process has stood still, its session may
+/// be over. The last heartbeat may have been a third of a session before that, and rarely more.
+pub(super) fn stale_after(session: Duration) -> Duration {
+    session * 2 / 3
+}
+
 /// How often it is asked, if each answer takes as long as it is good for.
 const ATTEMPTS: u32 = 3;
 

@@ -22,22 +22,32 @@ const NAME: &str = "KPROC_TEST_CHILD_NAME";
 const STATE: &str = "KPROC_TEST_CHILD_STATE";
 const TIMEOUT: &str = "KPROC_TEST_CHILD_TIMEOUT";
 
-/// Counts the keys of a site, exactly once. Its transactions are large, so that it can be met in the middle of one.
+/// Counts the keys of a site. Its commits are large, so that it can be met in the middle of one.
 pub(crate) struct Counter {
     process: Child,
     log: tempfile::TempDir,
 }
 
 impl Counter {
-    /// `timeout`: of its transactions.
+    /// Counts exactly once, by transactions with this time-out.
     pub(crate) fn start(site: &Site, state: &Path, timeout: Duration) -> Self {
+        Self::start_with(site, state, Some(timeout))
+    }
+
+    /// Counts at least once.
+    pub(crate) fn start_without_transactions(site: &Site, state: &Path) -> Self {
+        Self::start_with(site, state, None)
+    }
+
+    fn start_with(site: &Site, state: &Path, timeout: Option<Duration>) -> Self {
+        let timeout = timeout.map(|timeout| (TIMEOUT, timeout.as_secs().to_string()));
         let log = tempfile::tempdir().unwrap();
         let process = Command::new(std::env::current_exe().unwrap())
             .args(["child::counts", "--exact", "--ignored", "--nocapture"])
             .env(BROKERS, &site.brokers)
             .env(NAME, site.name)
             .env(STATE, state)
-            .env(TIMEOUT, timeout.as_secs().to_string())
+            .envs(timeout)
             .stdin(Stdio::piped())
             .stdout(Stdio::null())
             .stderr(File::create(log.path().join("log")).unwrap())
@@ -113,6 +123,10 @@ impl Counter {
         self.process.try_wait().unwrap().is_some()
     }
 
+    pub(crate) fn freeze(&self) {
+        self.signal("-STOP");
+    }
+
     pub(crate) fn thaw(&self) {
         self.signal("-CONT");
     }
@@ -161,12 +175,17 @@ fn counts() {
         .with_writer(std::io::stderr)
         .init();
     let site = Site::at(&brokers, variable(NAME).leak());
-    let timeout = Duration::from_secs(variable(TIMEOUT).parse().unwrap());
+    let timeout = std::env::var(TIMEOUT).ok();
+    let timeout = timeout.map(|timeout| Duration::from_secs(timeout.parse().unwrap()));
     let app = site.app(variable(STATE).as_ref()).configure(|settings| {
         settings.session_timeout = Duration::from_secs(5);
         settings.commit_interval = Some(Duration::from_secs(1));
     });
-    let running = exactly(app, timeout).start().unwrap();
+    let app = match timeout {
+        Some(timeout) => exactly(app, timeout),
+        None => app,
+    };
+    let running = app.start().unwrap();
     let handle = running.clone();
     std::thread::spawn(move || {
         std::io::stdin().read_to_end(&mut Vec::new()).unwrap();

@@ -16,6 +16,7 @@ mod coordinators;
 mod copies;
 mod diary;
 mod exactly_once;
+mod frozen;
 mod heartbeats;
 mod kit;
 #[cfg(all(target_os = "linux", target_env = "gnu"))]

@@ -68,6 +68,7 @@ impl Deliveries {
         let run = move || {
             while !listener.gone.load(Ordering::SeqCst) {
                 if let Some(event) = listener.queue.poll(POLL) {
+                    listener.outgoing.goes_on();
                     listener.hear(&event, &log);
                     // Its records count as unwritten as long as they are here.
                     drop(event);

@@ -71,7 +71,10 @@ impl KafkaProducer {
         let config = &shared.config;
         let client = shared.client(Kind::Producer, &config.producer(&options))?;
         let limit = options.buffer.unwrap_or(limits::BUFFER) / 2;
-        let outgoing = Outgoing::new(client.clone(), options.transactional_id.clone(), limit);
+        let mut outgoing = Outgoing::new(client.clone(), options.transactional_id.clone(), limit);
+        if let Some(stale_after) = options.stale_after {
+            outgoing.notice_stand_stills(stale_after, config.clock.clone());
+        }
         let outgoing = Arc::new(outgoing);
         let deliveries = Deliveries::listen(&client, outgoing.clone(), config.log.clone())?;
         let steps = options.transactional_id.map(|id| {

@@ -8,6 +8,7 @@
 use std::{
     collections::{BTreeMap, VecDeque},
     sync::{Arc, Mutex, MutexGuard, PoisonError, TryLockError},
+    time::Duration,
 };
 
 use super::{
@@ -19,6 +20,7 @@ use super::{
     deliveries::not_written,
 };
 use crate::{
+    clock::Clock,
     cluster::{ClusterError, ClusterErrorKind, Result},
     outbox::{Outbox, OutgoingRecord, Parcel},
 };
@@ -58,11 +60,18 @@ pub(super) struct Outgoing<S: Sink = Arc<Client>> {
     waiting: Mutex<Waiting>,
     /// Whoever holds it hands over, in order. It is held for as long as that takes, the other one never.
     hands: Mutex<Hands<S::Topics>>,
+    /// After how long without anything going on what waits is not to be handed over any more.
+    stale_after: Option<(Duration, Arc<dyn Clock>)>,
 }
 
 #[derive(Default)]
 struct Waiting {
-    parcels: VecDeque<Parcel>,
+    /// With when they came.
+    parcels: VecDeque<(Parcel, Duration)>,
+    /// When it was last seen, while something waited, that this goes on.
+    seen: Duration,
+    /// What came before this is stale.
+    stale: Duration,
     /// How many parcels are not handed over, the one in hand included.
     count: usize,
     /// What is in them.
@@ -78,6 +87,7 @@ struct Hands<T> {
 
 struct InHand {
     parcel: Parcel,
+    came: Duration,
     /// The next record of it.
     next: usize,
     /// Where in `topics` each of its topics is, as far as it was looked up.
@@ -101,7 +111,28 @@ impl<S: Sink> Outgoing<S> {
             limit,
             waiting: Mutex::default(),
             hands: Mutex::default(),
+            stale_after: None,
         }
+    }
+
+    /// From now on it is noticed if nothing goes on for so long: the process has stood still then, or was cut off, and what has
+    /// waited is refused. (What librdkafka has already it writes, if it can within its `message.timeout.ms`.)
+    pub(super) fn notice_stand_stills(&mut self, stale_after: Duration, clock: Arc<dyn Clock>) {
+        self.stale_after = Some((stale_after, clock));
+    }
+
+    /// Something was heard of, or is about to be handed over. Returns what came before when is stale.
+    pub(super) fn goes_on(&self) -> Duration {
+        let Some((stale_after, clock)) = &self.stale_after else {
+            return Duration::ZERO;
+        };
+        let mut waiting = self.waiting();
+        let now = clock.now();
+        if waiting.count > 0 && now.saturating_sub(waiting.seen) > *stale_after {
+            waiting.stale = now;
+        }
+        waiting.seen = now;
+        waiting.stale
     }
 
     fn waiting(&self) -> MutexGuard<'_, Waiting> {
@@ -119,12 +150,14 @@ impl<S: Sink> Outgoing<S> {
 
     /// Takes all records of an outbox.
     pub(super) fn add(&self, records: &mut Outbox) {
+        self.goes_on();
         let mut waiting = self.waiting();
+        let came = waiting.seen;
         let mut parcel = waiting.spare.pop().unwrap_or_default();
         parcel.take(records);
         waiting.count += 1;
         waiting.bytes += parcel.bytes();
-        waiting.parcels.push_back(parcel);
+        waiting.parcels.push_back((parcel, came));
     }
 
     /// Whether there is room for more.
@@ -173,7 +206,7 @@ impl<S: Sink> Outgoing<S> {
 
     /// Hands over until nothing is left, or this was enough for now, or librdkafka is full. Whether something is left.
     fn hand_over_all(&self, hands: &mut Hands<S::Topics>, tell: &mut impl FnMut(ClusterError)) -> bool {
-        let mut bytes = 0;
+        let (mut bytes, mut is_told) = (0, false);
         loop {
             let Some(mut parcel) = hands.parcel.take().or_else(|| self.next_parcel()) else {
                 return false;
@@ -182,6 +215,15 @@ impl<S: Sink> Outgoing<S> {
                 if bytes > self.limit {
                     hands.parcel = Some(parcel);
                     return true;
+                }
+                // Each one: the process may stand still between any two.
+                if parcel.came < self.goes_on() {
+                    if !is_told {
+                        tell(stale(record.topic));
+                        is_told = true;
+                    }
+                    parcel.next += 1;
+                    continue;
                 }
                 let known = &mut parcel.topics[record.topic_id.index()];
                 let mut outcome = self.sink.produce(&mut hands.topics, known, &record);
@@ -207,9 +249,10 @@ impl<S: Sink> Outgoing<S> {
     }
 
     fn next_parcel(&self) -> Option<InHand> {
-        let parcel = self.waiting().parcels.pop_front()?;
+        let (parcel, came) = self.waiting().parcels.pop_front()?;
         Some(InHand {
             topics: vec![None; parcel.topics()],
+            came,
             next: 0,
             parcel,
         })
@@ -255,6 +298,17 @@ fn too_large(record: &OutgoingRecord<'_>) -> ClusterError {
              `queue.buffering.max.kbytes` leaves for all records together",
             size(record),
             record.topic
+        ),
+    )
+}
+
+#[cold]
+fn stale(topic: &str) -> ClusterError {
+    ClusterError::new(
+        ClusterErrorKind::Retriable,
+        format_args!(
+            "records for topic `{topic}` and others were not written: they have waited while this process stood still, or was cut \
+             off from the brokers, and somebody else may have its partitions"
         ),
     )
 }
@@ -314,10 +368,11 @@ mod tests {
     use std::{
         cell::{Cell, RefCell},
         rc::Rc,
+        sync::atomic::Ordering::Relaxed,
     };
 
     use super::*;
-    use crate::{cluster::ClusterErrorKind, outbox::RawRecord};
+    use crate::{cluster::ClusterErrorKind, engine::rig::HandClock, outbox::RawRecord};
 
     /// librdkafka, as far as it is needed, with room for so many records; and the thread that listens, which always comes when
     /// it is least welcome.
@@ -426,6 +481,51 @@ mod tests {
         outgoing.hand_over(When::Now, |error| told.push(error.kind));
         assert_eq!(told, [ClusterErrorKind::RecordTooLarge]);
         assert!(outgoing.is_empty());
+    }
+
+    /// What waits while nothing goes on is refused; what comes after that is not, nor what comes after a rest.
+    #[test]
+    fn what_has_waited_through_a_stand_still_is_refused() {
+        let clock = Arc::new(HandClock::default());
+        let second = Duration::from_secs(1);
+        let passes = |time: Duration| clock.now.fetch_add(time.as_millis() as i64, Relaxed);
+        let script = Script::with_room(10);
+        let mut outgoing = Outgoing::new(script.clone(), None, 1);
+        outgoing.notice_stand_stills(2 * second, clock.clone());
+        let told = RefCell::new(Vec::new());
+        let hear = |outgoing: &Outgoing<_>| {
+            script.unwritten.set(0);
+            outgoing.goes_on();
+            outgoing.hand_over(When::Good, |error| told.borrow_mut().push(error.kind));
+        };
+        passes(10 * second);
+        add(&outgoing, &["a", "b", "c", "d"]);
+        outgoing.hand_over(When::Good, |error| panic!("{error}"));
+        // Slow, and no stand-still.
+        for _ in 0..2 {
+            passes(2 * second);
+            hear(&outgoing);
+        }
+        assert_eq!(*script.written.borrow(), ["a", "b", "c"]);
+        passes(3 * second);
+        hear(&outgoing);
+        assert_eq!(told.take(), [ClusterErrorKind::Retriable]);
+        assert!(outgoing.is_empty());
+        passes(10 * second);
+        add(&outgoing, &["e"]);
+        hear(&outgoing);
+        assert_eq!(*script.written.borrow(), ["a", "b", "c", "e"]);
+        // In the middle of handing over.
+        let stands_still = clock.clone();
+        add(&outgoing, &["f"]);
+        add(&outgoing, &["g"]);
+        outgoing.limit = 1000;
+        script.then.replace(Some(Box::new(move || {
+            _ = stands_still.now.fetch_add(3000, Relaxed);
+        })));
+        hear(&outgoing);
+        assert_eq!(*script.written.borrow(), ["a", "b", "c", "e", "f"]);
+        assert_eq!(told.take(), [ClusterErrorKind::Retriable]);
     }
 
     /// Nothing of an aborted transaction is handed over after the abort, though its records were half-way.
