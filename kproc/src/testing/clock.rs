@@ -212,26 +212,32 @@ impl SimClock {
         self.lock().polled
     }
 
-    /// Decides whether one of `choices` happens to `whom` now, as one in so many times.
+    /// Decides whether one of `choices`, which have weights, happens to `whom` now, as one in so many times.
     #[cfg(test)]
-    pub(crate) fn mishap<C: Debug + Copy>(&self, one_in: u64, whom: &dyn Debug, choices: &[C]) -> Option<C> {
+    pub(crate) fn mishap<C: Debug + Copy>(
+        &self,
+        one_in: u64,
+        whom: &dyn Debug,
+        choices: &[(u64, C)],
+    ) -> Option<C> {
         let mut shared = self.lock();
         let now = shared.now;
         shared.mishaps.as_mut()?.decide(now, one_in, whom, choices)
     }
 
     /// Decides whether one of `choices` happens to a request to the cluster of this kind, if any goes wrong in this
-    /// simulation.
+    /// simulation; so much more seldom than to others.
     pub(super) fn request_mishap<C: Debug + Copy>(
         &self,
         kind: u64,
+        seldom: u64,
         whom: &dyn Debug,
-        choices: &[C],
+        choices: &[(u64, C)],
     ) -> Option<C> {
         let mut shared = self.lock();
         let now = shared.now;
         let mishaps = shared.mishaps.as_mut()?;
-        mishaps.decide(now, mishaps.of_requests(kind)?, whom, choices)
+        mishaps.decide(now, mishaps.of_requests(kind)? * seldom, whom, choices)
     }
 
     /// Adds a future to a crew.

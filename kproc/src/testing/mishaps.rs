@@ -62,13 +62,13 @@ impl Mishaps {
         })
     }
 
-    /// Decides whether one of `choices` happens to `whom`, as one in so many times.
+    /// Decides whether one of `choices`, which have weights, happens to `whom`, as one in so many times.
     pub(super) fn decide<C: Debug + Copy>(
         &mut self,
         now: Duration,
         one_in: u64,
         whom: &dyn Debug,
-        choices: &[C],
+        choices: &[(u64, C)],
     ) -> Option<C> {
         self.asked += 1;
         let number = self.asked;
@@ -76,12 +76,32 @@ impl Mishaps {
         if !chance.is_multiple_of(one_in) || self.only.as_ref().is_some_and(|only| !only.contains(&number)) {
             return None;
         }
-        let choice = choices.get((mix(chance) % choices.len().max(1) as u64) as usize)?;
+        let choice = pick(mix(chance), choices)?;
         self.struck.push(Mishap {
             number,
             at: now,
             what: format!("{whom:?}: {choice:?}"),
         });
-        Some(*choice)
+        Some(choice)
     }
+}
+
+/// One of these, by their weights.
+fn pick<C: Copy>(chance: u64, choices: &[(u64, C)]) -> Option<C> {
+    let all: u64 = choices.iter().map(|(weight, _)| weight).sum();
+    let mut left = chance.checked_rem(all)?;
+    let chosen = choices.iter().find(|(weight, _)| {
+        let chosen = left < *weight;
+        left = left.saturating_sub(*weight);
+        chosen
+    });
+    chosen.map(|(_, choice)| *choice)
+}
+
+#[test]
+fn choices_come_by_their_weights() {
+    let choices = [(1, 'a'), (0, 'b'), (3, 'c')];
+    let picked: String = (0..8).filter_map(|chance| pick(chance, &choices)).collect();
+    assert_eq!(picked, "acccaccc");
+    assert_eq!(pick::<char>(1, &[]), None);
 }

@@ -10,6 +10,7 @@ mod driver;
 mod driver_life;
 mod error;
 pub(crate) mod exec;
+mod faults;
 mod instance;
 mod mailbox;
 mod message;

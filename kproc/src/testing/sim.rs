@@ -6,6 +6,7 @@ use std::time::Duration;
 use super::{
     clock::{Coordinator, SimClock},
     exec::Crew,
+    faults,
 };
 use crate::{
     clock::Clock,
@@ -19,51 +20,21 @@ use crate::{
 /// Readers get no more at once than this, for small batches end in more places.
 const LARGEST_BATCH: u64 = 32;
 
-/// What can go wrong with a request on a real cluster. Losses are found out by time, after half a minute.
-fn faults_of(verb: Verb) -> &'static [Fault] {
-    use ClusterErrorKind as Kind;
-    match verb {
-        // Heartbeats and leaving are no requests that anybody waits for.
-        Verb::Leave => &[],
-        Verb::InitTransactions => &[
-            Fault::Refuse(Kind::Retriable),
-            Fault::Refuse(Kind::Fenced),
-            Fault::LoseRequest,
-            Fault::LoseAnswer,
-        ],
-        // Whether it is committed is what nobody must guess: so that happens more often.
-        Verb::EndTransaction => &[
-            Fault::Refuse(Kind::Retriable),
-            Fault::Refuse(Kind::AbortTransaction),
-            Fault::Refuse(Kind::Fenced),
-            Fault::Refuse(Kind::Unknown),
-            Fault::LoseRequest,
-            Fault::LoseAnswer,
-            Fault::LoseAnswer,
-            Fault::LoseAnswer,
-        ],
-        Verb::SendOffsets => &[
-            Fault::Refuse(Kind::Retriable),
-            Fault::Refuse(Kind::AbortTransaction),
-            Fault::Refuse(Kind::Fenced),
-            Fault::Refuse(Kind::Unknown),
-            Fault::LoseRequest,
-            Fault::LoseAnswer,
-        ],
-        _ => &[
-            Fault::Refuse(Kind::Retriable),
-            Fault::LoseRequest,
-            Fault::LoseAnswer,
-        ],
-    }
-}
-
 /// Who carries a request out, if that is a coordinator.
 fn coordinator_of(verb: Verb) -> Option<Coordinator> {
     match verb {
         Verb::Committed | Verb::Commit => Some(Coordinator::Group),
         Verb::InitTransactions | Verb::SendOffsets | Verb::EndTransaction => Some(Coordinator::Transactions),
         _ => None,
+    }
+}
+
+/// What it means that there is no coordinator: as the verdicts on errors of a real cluster have it.
+fn without_coordinator(verb: Verb) -> ClusterErrorKind {
+    match verb {
+        Verb::SendOffsets => ClusterErrorKind::AbortTransaction,
+        Verb::EndTransaction => ClusterErrorKind::Unknown,
+        _ => ClusterErrorKind::Retriable,
     }
 }
 
@@ -100,10 +71,10 @@ impl Driver for SimClock {
             return Some(match self.random() % 4 {
                 0 => Fault::LoseRequest,
                 1 => Fault::LoseAnswer,
-                _ => Fault::Refuse(ClusterErrorKind::Retriable),
+                _ => Fault::Refuse(without_coordinator(verb)),
             });
         }
-        self.request_mishap(verb as u64, &verb, faults_of(verb))
+        self.request_mishap(verb as u64, faults::seldom(verb), &verb, faults::of(verb))
     }
 }
 

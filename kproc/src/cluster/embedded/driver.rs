@@ -30,10 +30,14 @@ pub enum Verb {
     Commit,
     /// A partition's ends are asked for.
     Watermarks,
-    /// A reader wants records. (Queues are not requests: they look.)
+    /// A reader wants records.
     Read,
-    /// Records are written.
+    /// A partition queue looks for records. That is no request: whatever goes wrong but a refusal, it is not heard of.
+    Fetch,
+    /// Records are written, outside of transactions.
     Produce,
+    /// Records of a transaction are written.
+    ProduceInTransaction,
     /// A transactional producer is initialised.
     InitTransactions,
     /// Offsets are added to a transaction.

@@ -320,6 +320,16 @@ impl Core {
         });
     }
 
+    /// An instance's members hear that they cannot be members any more. What they had is theirs until they leave, or until
+    /// nothing has been heard of them for as long as a session lasts.
+    pub(super) fn expel_instance(&mut self, instance: u64, kind: ClusterErrorKind) {
+        for (group, id) in self.members_of(instance) {
+            let message = format_args!("the group `{group}` refuses this member");
+            let failed = Event::Failed(ClusterError::new(kind, message));
+            self.post(&group, id, failed);
+        }
+    }
+
     fn members_of(&self, instance: u64) -> Vec<(String, MemberId)> {
         let members = self
             .groups

@@ -85,6 +85,14 @@ impl Link {
         })
     }
 
+    /// Refuses what is no request, if its time has come to go wrong.
+    pub(super) fn refuse(&self, verb: Verb) -> Result<()> {
+        match self.driver.fault(verb) {
+            Some(Fault::Refuse(kind)) => Err(refused(verb, kind)),
+            _ => Ok(()),
+        }
+    }
+
     /// Sends a message that has no answer. Nothing but a severed link keeps it from arriving.
     pub(super) fn tell(&self, message: impl FnOnce() + Send + 'static) {
         drop(self.send(None, move || {

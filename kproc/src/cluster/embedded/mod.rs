@@ -39,7 +39,7 @@
 //!   keeps its session (`max.poll.interval.ms` is not modelled). A revocation that is held too long loses its
 //!   partitions, and no others.
 //! - Null keys go round robin, record by record; Kafka's clients stay with a partition for a while.
-//! - [`Event::Failed`](super::Event::Failed) does not happen.
+//! - [`Event::Failed`](super::Event::Failed) happens only if it is asked for ([`EmbeddedConnection::expel`]).
 //! - There are no users. What is denied ([`EmbeddedCluster::deny`]) is denied to all instances: reading, writing,
 //!   describing and making topics, describing groups and committing. Members of a group that may no longer be read stay members.
 //! - Cleaning (compaction, retention) happens only when asked for: in a demonstration on old data, Kafka's default
@@ -91,8 +91,8 @@ use self::{
 pub use driver::{Driver, Fault, Job, RealDriver, Verb};
 
 use super::{
-    Admin, Cluster, Isolation, JoinRequest, Member, Operation, Producer, ProducerOptions, Reader, Resource,
-    Result,
+    Admin, Cluster, ClusterErrorKind, Isolation, JoinRequest, Member, Operation, Producer, ProducerOptions,
+    Reader, Resource, Result,
 };
 use crate::outbox::Outbox;
 
@@ -237,6 +237,11 @@ impl EmbeddedConnection {
     pub fn evict(&self) {
         self.shared
             .with(|core| core.evict_instance(&*self.shared.driver, self.instance));
+    }
+
+    /// The group refuses the instance for good, for this reason.
+    pub fn expel(&self, kind: ClusterErrorKind) {
+        self.shared.with(|core| core.expel_instance(self.instance, kind));
     }
 
     /// The process goes on. Members whose sessions have run out hear that with their next heartbeat, and join anew.

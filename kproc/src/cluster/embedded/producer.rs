@@ -43,7 +43,7 @@ impl EmbeddedProducer {
     fn hand_over(&mut self, records: &mut Outbox) -> Result<()> {
         if self.link.is_severed() {
             records.clear();
-            self.sent.push(unheard(&self.link));
+            self.sent.push(unheard(&self.link, Verb::Produce));
             return Ok(());
         }
         let (pieces, problem) = self
@@ -96,8 +96,8 @@ impl Producer for EmbeddedProducer {
 }
 
 /// The answer to a request that does not leave, so that its caller finds out by time. Not even a topic is made.
-pub(super) fn unheard(link: &Link) -> Answer<Positions> {
-    link.call(Verb::Produce, || Ok(Positions::new()))
+pub(super) fn unheard(link: &Link, verb: Verb) -> Answer<Positions> {
+    link.call(verb, || Ok(Positions::new()))
 }
 
 #[cold]

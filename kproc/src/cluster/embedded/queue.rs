@@ -12,6 +12,7 @@ use uuid::Uuid;
 
 use super::{
     core::{Core, Shared},
+    driver::Verb,
     link::Link,
     log::OutOfRange,
 };
@@ -74,6 +75,7 @@ impl Queue for EmbeddedQueue {
             return Poll::Pending;
         }
         self.resolve();
+        self.link.refuse(Verb::Fetch)?;
         let max = self.link.driver().batch_size(max).clamp(1, max.max(1));
         let waker = cx.waker().clone();
         let (mut position, severed) = (self.position, self.link.is_severed());

@@ -87,7 +87,7 @@ impl TransactionalProducer {
         let licence = self.licence();
         if self.link.is_severed() {
             records.clear();
-            self.sent.push(unheard(&self.link));
+            self.sent.push(unheard(&self.link, Verb::ProduceInTransaction));
             self.begin();
             return licence.map(drop);
         }
@@ -103,7 +103,7 @@ impl TransactionalProducer {
             let shared = self.shared.clone();
             let write =
                 move || shared.with(|core| core.write_in_transaction(&*shared.driver, &licence, pieces));
-            self.sent.push(self.link.call(Verb::Produce, write));
+            self.sent.push(self.link.call(Verb::ProduceInTransaction, write));
             self.begin();
         }
         problem

@@ -57,6 +57,8 @@ use std::{fmt, sync::Arc};
 
 pub use config::KafkaOptions;
 pub use token::{Token, TokenProvider};
+#[cfg(test)]
+pub(crate) use verdicts::{Step, kinds};
 
 use self::{
     admin::KafkaAdmin, client_thread::ClientThread, config::Config, consumer::KafkaMember, native::Client,

@@ -11,7 +11,7 @@ use crate::cluster::ClusterErrorKind as Kind;
 
 /// What was being done.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Step {
+pub(crate) enum Step {
     /// Anything outside transactions that is not below: reading, asking, administration.
     Other,
     /// A transactional producer settles what its id has left open (`InitProducerId`).
@@ -254,6 +254,12 @@ pub(super) fn verdict(error: &NativeError, step: Step) -> Kind {
         _ if error.fatal && step.is_transactional() => REBUILD,
         kind => kind,
     }
+}
+
+/// All that an error can mean in a step.
+#[cfg(test)]
+pub(crate) fn kinds(step: Step) -> impl Iterator<Item = Kind> {
+    TABLE.iter().chain([&UNKNOWN_CODE]).map(move |row| row.at(step))
 }
 
 #[cfg(test)]

@@ -13,7 +13,7 @@ use super::{
     machine::{DiskTrouble, Harm},
     site::Site,
 };
-use crate::{Clock, testing::clock::Coordinator};
+use crate::{Clock, cluster::ClusterErrorKind, testing::clock::Coordinator};
 
 /// See the module.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -29,6 +29,8 @@ pub(super) enum Kind {
     Freeze(Duration),
     /// The group forgets its member.
     Evict,
+    /// The group refuses its member for good.
+    Expel(ClusterErrorKind),
     /// The machine loses its power: the process dies, and what was not synced is lost.
     PowerLoss,
     /// The machine of an instance that is down is started again.
@@ -94,6 +96,11 @@ pub(super) const KINDS: &[Draw] = &[
         when: When::Up,
         weight: 1,
         make: |_| Kind::Evict,
+    },
+    Draw {
+        when: When::Up,
+        weight: 1,
+        make: |chance| Kind::Expel(chance.pick(&[ClusterErrorKind::Fatal, ClusterErrorKind::Unauthorized])),
     },
     Draw {
         when: When::Up,
@@ -183,6 +190,7 @@ impl Kind {
             Self::LoseState => "lose state",
             Self::Freeze(_) => "stand still",
             Self::Evict => "forgotten by the group",
+            Self::Expel(_) => "refused by the group",
             Self::PowerLoss => "power loss",
             Self::Reboot => "reboot",
             Self::Disk(..) => "trouble with the disk",
@@ -234,7 +242,7 @@ impl Kind {
     pub(super) fn leaves_up(self) -> Option<bool> {
         match self {
             Self::Start => Some(true),
-            Self::Stop(_) | Self::Crash | Self::PowerLoss => Some(false),
+            Self::Stop(_) | Self::Crash | Self::PowerLoss | Self::Expel(_) => Some(false),
             _ => None,
         }
     }
@@ -248,6 +256,7 @@ impl fmt::Display for Kind {
             Self::Cut(time) | Self::Freeze(time) | Self::Slow(time) => write!(f, " for {time:?}"),
             Self::Disk(trouble, time) => write!(f, " {trouble:?} for {time:?}"),
             Self::Harm(harm) => write!(f, " by {harm:?}"),
+            Self::Expel(kind) => write!(f, " as {kind:?}"),
             Self::WallClock(minutes) => write!(f, " by {minutes} min"),
             Self::Away(coordinator, time) => write!(f, " {coordinator:?} for {time:?}"),
             _ => Ok(()),
@@ -310,6 +319,7 @@ fn happen_to_instance(kind: Kind, slot: usize, site: &mut Site) -> bool {
         }
         Kind::Freeze(time) => site.freeze(slot, time),
         Kind::Evict => instance.connection.evict(),
+        Kind::Expel(kind) => instance.connection.expel(kind),
         Kind::Disk(trouble, time) => site.machine(slot).has_trouble(trouble, time),
         Kind::Cut(time) => {
             let connection = instance.connection.clone();

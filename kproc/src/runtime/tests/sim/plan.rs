@@ -23,6 +23,8 @@ pub(super) struct Plan {
     pub(super) transaction_timeout: Duration,
     /// How many records are restored at once: few, so that a restore takes some time, in which something can happen.
     pub(super) restore_batch: usize,
+    /// An instance that has failed is started again after this time, as by a supervisor; `None`: only by an event.
+    pub(super) supervised: Option<Duration>,
 }
 
 /// Something that is to happen to an instance.
@@ -72,6 +74,9 @@ impl Plan {
             commit_interval: Duration::from_millis(chance.pick(&[10, 20, 50, 100])),
             transaction_timeout: Duration::from_millis(chance.pick(&[300, 1500])),
             restore_batch: chance.pick(&[1, 2, 5, 100]),
+            supervised: chance
+                .pick(&[None, Some(50), Some(1000)])
+                .map(Duration::from_millis),
         }
     }
 }

@@ -158,6 +158,7 @@ impl Run {
 
     /// Those that are up may end; then others finish the work.
     fn finish(&mut self, trial: &Trial, plan: &Plan) -> Verdict {
+        self.site.leave_alone();
         self.site.stop_all();
         self.until("all have stopped", Site::all_down)?;
         self.end_mishaps();
@@ -220,6 +221,7 @@ impl Run {
     /// One step, and a judgement. False: nothing can happen any more.
     fn step(&mut self) -> Result<bool, String> {
         self.site.thaw();
+        self.site.supervise();
         let moves = self.site.world.executor.step();
         self.observer.look(&self.site.world.cluster, &mut *self.judge)?;
         for line in self.site.diary.since(self.lines) {

@@ -40,6 +40,8 @@ pub(super) struct Site {
     commit_interval: Duration,
     transaction_timeout: Duration,
     restore_batch: usize,
+    /// How long it takes until an instance that has failed is started again, if it is.
+    supervised: Option<Duration>,
     panics: Option<u64>,
     pub(super) diary: Diary,
     slots: [Slot; SLOTS.len()],
@@ -59,6 +61,8 @@ struct Slot {
     instance: Option<Instance>,
     /// It is to be started again as soon as it is down.
     again: bool,
+    /// It has failed, and is to be started again then.
+    start_at: Option<Duration>,
     /// It stands still until then.
     frozen: Option<Duration>,
     /// The instance has stood still: how long it takes to stop says nothing.
@@ -97,6 +101,7 @@ impl Site {
             commit_interval: plan.commit_interval,
             transaction_timeout: plan.transaction_timeout,
             restore_batch: plan.restore_batch,
+            supervised: plan.supervised,
             panics: plan.panics,
             diary: Diary::default(),
             slots: [(); SLOTS.len()].map(|()| Slot::default()),
@@ -153,6 +158,7 @@ impl Site {
         let instance = self.world.start_app(self.settings(slot), factories);
         self.slots[slot].instance = Some(instance);
         self.slots[slot].stood_still = false;
+        self.slots[slot].start_at = None;
         true
     }
 
@@ -224,6 +230,22 @@ impl Site {
         }
     }
 
+    /// Those that have failed are started again when it is time.
+    pub(super) fn supervise(&mut self) {
+        let now = self.clock().now();
+        for slot in 0..SLOTS.len() {
+            if self.slots[slot].start_at.take_if(|at| *at <= now).is_some() {
+                self.start(slot);
+            }
+        }
+    }
+
+    /// Nobody looks after instances that fail any more.
+    pub(super) fn leave_alone(&mut self) {
+        self.supervised = None;
+        self.slots.iter_mut().for_each(|slot| slot.start_at = None);
+    }
+
     /// What goes on for a while ends.
     pub(super) fn calm_down(&self) {
         self.clock().calm_down();
@@ -291,13 +313,17 @@ impl Site {
                 continue;
             };
             self.world.crash(&instance);
-            self.slots[slot].due = None;
+            let was_asked = self.slots[slot].due.take().is_some();
             self.look_at_state(slot);
             let outcome = self.world.executor.run_until(instance.running.wait());
-            ended.push((slot, outcome.unwrap_or(Err(RunError::Stopped))));
+            let outcome = outcome.unwrap_or(Err(RunError::Stopped));
             if std::mem::take(&mut self.slots[slot].again) {
                 self.start(slot);
+            } else if let (Err(_), false, Some(wait)) = (&outcome, was_asked, self.supervised) {
+                self.slots[slot].start_at = Some(now + wait);
+                self.clock().schedule(now + wait, || {});
             }
+            ended.push((slot, outcome));
         }
         self.wrong.take().map_or(Ok(ended), Err)
     }

@@ -168,7 +168,7 @@ impl Stand {
 
     /// A place to panic, if handlers do.
     pub(super) fn may_panic(&self, what: &'static str) {
-        let panics = |one_in| self.clock.mishap(one_in, &what, &[Unlucky::Panics]);
+        let panics = |one_in| self.clock.mishap(one_in, &what, &[(1, Unlucky::Panics)]);
         if self.panics.and_then(panics).is_some() {
             // As a panic, without a word.
             std::panic::resume_unwind(Box::new("no luck"));

@@ -97,7 +97,7 @@ const UNDISTURBED: usize = 2;
 fn e02_an_abort_that_fails_makes_the_producer_anew() {
     let script = five_rounds(30 * SECOND, |call| match (call.verb, call.number) {
         // A send that never came to anything, and the abort of it.
-        (Verb::Produce, 2) => Act::Fail(Fault::Refuse(Kind::AbortTransaction)),
+        (Verb::ProduceInTransaction, 2) => Act::Fail(Fault::Refuse(Kind::AbortTransaction)),
         (Verb::EndTransaction, 2) => Act::Fail(Fault::Refuse(Kind::ProducerFailed)),
         _ => Act::Go,
     });
@@ -435,7 +435,11 @@ fn e01_where_nothing_is_sent_there_is_no_transaction_and_offsets_go_on() {
     world.finish(clock.sleep_until(clock.now() + 10 * SECOND));
     assert_eq!(script.count(Verb::Commit), commits);
     assert_eq!(world.stop(&instance), Ok(()));
-    for verb in [Verb::Produce, Verb::SendOffsets, Verb::EndTransaction] {
+    for verb in [
+        Verb::ProduceInTransaction,
+        Verb::SendOffsets,
+        Verb::EndTransaction,
+    ] {
         assert_eq!(script.count(verb), 0, "{verb:?}");
     }
     assert_eq!(script.count(Verb::InitTransactions), UNDISTURBED);
