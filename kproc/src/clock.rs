@@ -4,6 +4,7 @@
 //! waits by other means, or knows what it is waiting for.
 
 use std::{
+    fmt,
     future::Future,
     hash::{BuildHasher, RandomState},
     pin::Pin,
@@ -30,8 +31,44 @@ pub trait Clock: Send + Sync {
         let _ = name;
         Box::pin(std::future::ready(()))
     }
+    /// Something begins that takes a while, and ends when what is returned is dropped. Nothing in production; simulations
+    /// count what comes in between.
+    fn passage(&self, name: &'static str) -> Passage {
+        let _ = name;
+        Passage::default()
+    }
+    /// Something happens that simulations count, by what it comes in between. Nothing in production.
+    fn happens(&self, what: &'static str) {
+        let _ = what;
+    }
     /// A random number.
     fn random(&self) -> u64;
+}
+
+/// Something that takes a while, until this is dropped: see [`Clock::passage`].
+#[derive(Default)]
+#[must_use = "it is over when this is dropped"]
+pub struct Passage(Option<Box<dyn FnOnce() + Send>>);
+
+impl Passage {
+    /// One whose end somebody hears of.
+    pub fn new(end: impl FnOnce() + Send + 'static) -> Self {
+        Self(Some(Box::new(end)))
+    }
+}
+
+impl fmt::Debug for Passage {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Passage").finish_non_exhaustive()
+    }
+}
+
+impl Drop for Passage {
+    fn drop(&mut self) {
+        if let Some(end) = self.0.take() {
+            end();
+        }
+    }
 }
 
 /// The operating system's clocks. Its sleeps need the tokio runtime of the thread they are on.

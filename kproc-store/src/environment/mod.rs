@@ -177,6 +177,12 @@ impl Environment {
         self.inner.transact(&[], Some(&notes))
     }
 
+    /// The damage that was found since the environment was opened, if any was. Whatever follows from such a state should not
+    /// be kept; the next opening begins with nothing.
+    pub fn damage(&self) -> Option<String> {
+        lock(&self.inner.sidecar).damage.clone()
+    }
+
     /// The input positions and stream time of the last commit, and the positions of the stores.
     pub fn last_commit(&self) -> Result<CommitPoint, StoreError> {
         let inner = &*self.inner;

@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use super::{
     order::RestorerOrder,
+    passages,
     sabotage::Sabotage,
     seat::{Activity, Fate, Seat},
     slot::{Slot, Tenure, Token},
@@ -130,6 +131,7 @@ impl Worker {
         }
         if let Some(deadline) = here.iter().map(|(_, token)| token.deadline).min() {
             let tasks = here.iter().map(|(tenure, _)| *tenure).collect();
+            let _passage = self.clock.passage(passages::REVOCATION);
             let tokens = (!self.plan.has(Sabotage::ReleasedFirst)).then_some(here);
             self.close(tasks, deadline).await;
             drop(tokens);

@@ -14,10 +14,11 @@ use super::{
     committed,
     error::RunError,
     fall_back::Fault,
+    passages,
     plan::Plan,
     sabotage::Sabotage,
     seat::{Fate, Seat, Uncommitted},
-    slot::{Input, Slot, Tenure},
+    slot::{Input, Kept, Slot, Tenure},
     worker::Worker,
 };
 use crate::{
@@ -52,6 +53,7 @@ impl Worker {
     }
 
     async fn try_commit(&mut self, tasks: &[Tenure], deadline: Option<Duration>) -> Result<(), Fault> {
+        let _passage = self.clock.passage(passages::COMMIT);
         // Before the group is asked: until it has said that the partitions are ours, others may have written.
         let at = self.clock.wall();
         if !self.outlet.is_transactional() && !self.plan.has(Sabotage::ChangelogsBesideOutputs) {
@@ -86,6 +88,7 @@ impl Worker {
         };
         self.seats.values_mut().for_each(|seat| seat.sent = false);
         // Also those that were refused count as dealt with; what was accepted goes on to the disk.
+        let _passage = self.clock.passage(passages::STATE_FOLLOWS);
         self.clock
             .point("between the offsets' commit and the state's")
             .await;
@@ -149,6 +152,7 @@ impl Worker {
         // Of all of them, before anything is handed over: what is learned may send some back.
         for tenure in tasks {
             self.may_produce(*tenure).await?;
+            self.give_up_if_damaged(*tenure);
         }
         let mut prepared = Vec::new();
         for tenure in tasks {
@@ -195,6 +199,28 @@ impl Worker {
             prepared.extend(commit.map(|commit| (*tenure, commit)));
         }
         Ok(prepared)
+    }
+
+    /// A task whose state was found to be damaged commits nothing more, and the instance ends: whatever met the damage may have
+    /// passed it over, as failures of handlers are if their policy is to skip. The next opening begins with nothing.
+    fn give_up_if_damaged(&mut self, tenure: Tenure) {
+        let Some(seat) = self.seats.get_mut(&tenure).filter(|seat| seat.committable()) else {
+            return;
+        };
+        let damaged = |kept: &Kept| Some((kept.processor, kept.environment.damage()?));
+        if let Some((processor, what)) = seat.slot.kept.iter().find_map(damaged)
+            && !self.plan.has(Sabotage::DamageIgnored)
+        {
+            seat.fate = Fate::Void;
+            self.supervisor.fail(RunError::State {
+                task: tenure.task.to_string(),
+                processor: self.plan.topology.processors[processor].name.to_string(),
+                reason: format!(
+                    "it is damaged: {what}. The disk or the memory is faulty. Nothing that followed from it is committed; with \
+                     the next start it is rebuilt from its changelogs"
+                ),
+            });
+        }
     }
 
     /// Commits the offsets. Afterwards only what was accepted is left in `prepared`.

@@ -39,6 +39,7 @@ mod order;
 mod origin;
 mod outlet;
 mod owner;
+mod passages;
 mod patience;
 mod plan;
 mod pulse;

@@ -18,6 +18,7 @@ use super::{
     identity::Identity,
     order::{RestorerOrder, WorkerHandle, WorkerOrder},
     origin::Asker,
+    passages,
     plan::{Plan, Share},
     restore::Restore,
     restorer::Restorer,
@@ -429,6 +430,7 @@ impl Owner {
                 Err(error) => self.supervisor.fail(error),
             },
             Event::Revoked(partitions, token) => {
+                self.supervisor.clock.happens(passages::WANTED_BACK);
                 let token = Token::new(token);
                 let tenures = self.tasks.taken(&partitions);
                 let tasks = tenures.iter().map(|tenure| tenure.task);
@@ -443,6 +445,7 @@ impl Owner {
                 }
             }
             Event::Lost(partitions) => {
+                self.supervisor.clock.happens(passages::LOST);
                 for tenure in self.tasks.taken(&partitions) {
                     tracing::warn!(task = %tenure.task, "lost: somebody else may be processing it already");
                     self.supervisor.board.ends(tenure, Duration::ZERO);

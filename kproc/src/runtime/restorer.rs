@@ -8,6 +8,7 @@ use tokio::sync::{Mutex, Semaphore, mpsc::UnboundedReceiver, oneshot};
 use super::{
     error::RunError,
     order::{RestorerOrder, WorkerHandle, WorkerOrder},
+    passages,
     restore::{Restore, Whose},
     slot::{Lease, Slot, Tenure, Token},
     supervisor::Supervisor,
@@ -84,6 +85,7 @@ impl Restorer {
             RestorerOrder::Open { slot, not_before } => self.open(slot, not_before),
             RestorerOrder::Revoke(tenure, token) => {
                 if let Some(abandon) = self.abandon.remove(&tenure) {
+                    self.restore.clock.happens(passages::WANTED_BACK_UNRESTORED);
                     // It is there to hear it: when a restore ends, its entry is removed at once.
                     let _ = abandon.send(Some(token));
                 } else if let Some(worker) = self.placed.remove(&tenure) {
@@ -92,6 +94,7 @@ impl Restorer {
             }
             RestorerOrder::Lost(tenure) => {
                 if let Some(abandon) = self.abandon.remove(&tenure) {
+                    self.restore.clock.happens(passages::LOST_UNRESTORED);
                     let _ = abandon.send(None);
                 } else if let Some(worker) = self.placed.remove(&tenure) {
                     self.workers[worker].send(WorkerOrder::Lost(tenure));
@@ -108,6 +111,11 @@ impl Restorer {
         let (abandon, mut abandoned) = oneshot::channel();
         self.abandon.insert(tenure, abandon);
         let lease = self.leases.entry(tenure.task).or_default().clone();
+        let passage = if slot.falls == 0 {
+            passages::RESTORE
+        } else {
+            passages::FALL_BACK
+        };
         let (restore, permits) = (self.restore.clone(), self.permits.clone());
         self.restoring.push(Box::pin(async move {
             let result = {
@@ -119,6 +127,7 @@ impl Restorer {
                     }
                     let whose = {
                         let _permit = permits.acquire().await;
+                        let _passage = restore.clock.passage(passage);
                         restore.run(&mut slot).await?
                     };
                     if whose == Whose::Lost {

@@ -67,6 +67,8 @@ faults! {
     OwedForgotten,
     /// Whatever state there is, it is restored from nothing.
     StateWiped,
+    /// A state in which damage was found is good enough for what does not meet it.
+    DamageIgnored,
 }
 
 impl Plan {

@@ -23,6 +23,7 @@ use super::{
     order::{RestorerOrder, Rests, WorkerOrder},
     origin::Asker,
     outlet::Outlet,
+    passages,
     plan::Plan,
     ready::Ready,
     sabotage::Sabotage,
@@ -166,6 +167,7 @@ impl Worker {
             return;
         }
         self.board.set_idle(self.number, false);
+        let _passage = self.clock.passage(passages::SETTLEMENT);
         let mut settled = pin!(self.away.beside(self.outlet.settle(), None));
         loop {
             tokio::select! { biased;
@@ -226,6 +228,7 @@ impl Worker {
                 }
             }
             WorkerOrder::Stop(deadline) => {
+                let _passage = self.clock.passage(passages::STOP);
                 let tasks: Vec<Tenure> = self.seats.keys().copied().collect();
                 self.close(tasks, deadline).await;
                 if self.outlet.owes() {

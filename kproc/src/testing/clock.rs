@@ -12,7 +12,11 @@ use std::{
     time::Duration,
 };
 
+#[cfg(test)]
+use super::coverage::{Coverage, Meeting};
 use super::{exec::Crew, mishaps::Mishaps};
+#[cfg(test)]
+use crate::clock::Passage;
 use crate::{
     clock::{BoxFuture, Clock, GOLDEN, mix},
     record::Timestamp,
@@ -52,6 +56,8 @@ pub(super) struct Shared {
     pub(super) away: BTreeMap<Coordinator, Duration>,
     /// What goes wrong by chance, if anything does.
     mishaps: Option<Mishaps>,
+    #[cfg(test)]
+    coverage: Coverage,
     sequence: u64,
     pub(super) timers: BTreeMap<(Duration, u64), Due>,
     /// Woken, each once, in the order of waking.
@@ -111,6 +117,8 @@ impl SimClock {
             slow_until: Duration::ZERO,
             away: BTreeMap::new(),
             mishaps: None,
+            #[cfg(test)]
+            coverage: Coverage::default(),
             sequence: 0,
             timers: BTreeMap::new(),
             ready: Vec::new(),
@@ -206,6 +214,18 @@ impl SimClock {
         std::mem::replace(&mut self.lock().mishaps, mishaps)
     }
 
+    /// Something happens to a crew from outside; `None`: to all.
+    #[cfg(test)]
+    pub(crate) fn happens_to(&self, crew: Option<Crew>, what: &'static str) {
+        self.lock().coverage.happens(crew, what);
+    }
+
+    /// How often what has come in the middle of what.
+    #[cfg(test)]
+    pub(crate) fn meetings(&self) -> BTreeMap<Meeting, u64> {
+        self.lock().coverage.meetings().clone()
+    }
+
     /// Whose future is being polled now.
     #[cfg(test)]
     pub(crate) fn polled(&self) -> Option<Crew> {
@@ -268,6 +288,25 @@ impl Clock for SimClock {
         match self.delay() {
             Some(delay) => self.sleep_until(self.now() + delay),
             None => Box::pin(yield_once()),
+        }
+    }
+
+    #[cfg(test)]
+    fn passage(&self, name: &'static str) -> Passage {
+        let mut shared = self.lock();
+        let Some(crew) = shared.polled else {
+            return Passage::default();
+        };
+        shared.coverage.begins(crew, name);
+        let clock = self.clone();
+        Passage::new(move || clock.lock().coverage.ends(crew, name))
+    }
+
+    #[cfg(test)]
+    fn happens(&self, what: &'static str) {
+        let mut shared = self.lock();
+        if let Some(crew) = shared.polled {
+            shared.coverage.happens(Some(crew), what);
         }
     }
 

@@ -43,6 +43,33 @@ pub(super) fn of(verb: Verb) -> Faults {
     }
 }
 
+/// All of them, as they are told of when they strike.
+#[cfg(test)]
+pub(crate) fn all() -> impl Iterator<Item = String> {
+    let of = |verb: Verb| {
+        of(verb)
+            .iter()
+            .map(move |(_, fault)| format!("{verb:?}: {fault:?}"))
+    };
+    VERBS.into_iter().flat_map(of)
+}
+
+#[cfg(test)]
+const VERBS: [Verb; 12] = [
+    Verb::Leave,
+    Verb::Committed,
+    Verb::Commit,
+    Verb::Watermarks,
+    Verb::Read,
+    Verb::Fetch,
+    Verb::Produce,
+    Verb::ProduceInTransaction,
+    Verb::InitTransactions,
+    Verb::SendOffsets,
+    Verb::EndTransaction,
+    Verb::Admin,
+];
+
 /// As one in how many times more seldom than with others something goes wrong: of records there is one look after another,
 /// and nothing can be wrong with them but what ends the instance.
 pub(super) fn seldom(verb: Verb) -> u64 {
@@ -185,21 +212,6 @@ const ADMIN: Faults = &[
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    const VERBS: [Verb; 12] = [
-        Verb::Leave,
-        Verb::Committed,
-        Verb::Commit,
-        Verb::Watermarks,
-        Verb::Read,
-        Verb::Fetch,
-        Verb::Produce,
-        Verb::ProduceInTransaction,
-        Verb::InitTransactions,
-        Verb::SendOffsets,
-        Verb::EndTransaction,
-        Verb::Admin,
-    ];
 
     /// What is drawn for a verb. Losses are errors, too.
     fn drawn(verb: Verb) -> Vec<Kind> {

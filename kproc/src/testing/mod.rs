@@ -6,11 +6,13 @@
 mod builder;
 mod client;
 pub(crate) mod clock;
+#[cfg(test)]
+pub(crate) mod coverage;
 mod driver;
 mod driver_life;
 mod error;
 pub(crate) mod exec;
-mod faults;
+pub(crate) mod faults;
 mod instance;
 mod mailbox;
 mod message;

@@ -21,6 +21,7 @@ use self::{changelog::Changelogs, progress::Progress};
 use super::{
     error::RunError,
     origin::{self, Asker, Found},
+    passages,
     patience::retried,
     plan::Plan,
     sabotage::Sabotage,
@@ -188,6 +189,7 @@ impl Restore {
             } = opened.map_err(|error| failed(error.to_string()))?;
             // Why was told before.
             if let Condition::Rebuild { set_aside, .. } = condition {
+                self.clock.happens(passages::REBUILT);
                 tracing::warn!(%task, processor = %spec.name, ?set_aside, "state is rebuilt from its changelogs");
             }
             let mut changelogs = Vec::new();

@@ -3,7 +3,7 @@
 
 use std::{fs, ops::Bound, ops::ControlFlow, path::Path};
 
-use kproc_store::Inspector;
+use kproc_store::{Inspector, StoreError};
 
 use super::{
     super::kit::APP,
@@ -43,7 +43,8 @@ pub(super) fn state_is_right(directory: &Path, observer: &Observer, machine: &Ma
             if !machine.trusts(&directory) {
                 continue;
             }
-            environment_is_right(&directory, &processor, Partition::new(number), observer)?;
+            let partition = Partition::new(number);
+            environment_is_right(&directory, &processor, partition, observer, machine.is_harmed())?;
         }
     }
     Ok(())
@@ -54,6 +55,7 @@ fn environment_is_right(
     processor: &str,
     partition: Partition,
     observer: &Observer,
+    is_harmed: bool,
 ) -> Verdict {
     let fault =
         |error: &dyn std::fmt::Display| format!("state of {processor} in partition {partition}: {error}");
@@ -69,9 +71,11 @@ fn environment_is_right(
             rows.insert(key.to_vec(), value.to_vec());
             ControlFlow::Continue(())
         };
-        inspector
-            .scan(&store.name, (Bound::Unbounded, Bound::Unbounded), &mut each)
-            .map_err(|error| fault(&error))?;
+        match inspector.scan(&store.name, (Bound::Unbounded, Bound::Unbounded), &mut each) {
+            // Whoever comes to it finds it, too.
+            Err(StoreError::Corrupt { .. }) if is_harmed => return Ok(()),
+            scanned => scanned.map_err(|error| fault(&error))?,
+        }
         let due = observer.table(&changelog, position);
         let differs = |key: &&Vec<u8>| {
             rows.get(*key) != due.get(*key) && !observer.is_compacted_away(&changelog, position, key)

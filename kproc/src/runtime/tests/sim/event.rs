@@ -8,11 +8,7 @@
 
 use std::{fmt, time::Duration};
 
-use super::{
-    chance::Chance,
-    machine::{DiskTrouble, Harm},
-    site::Site,
-};
+use super::{chance::Chance, harm::Harm, machine::DiskTrouble, site::Site};
 use crate::{Clock, cluster::ClusterErrorKind, testing::clock::Coordinator};
 
 /// See the module.
@@ -122,8 +118,8 @@ pub(super) const KINDS: &[Draw] = &[
     },
     Draw {
         when: When::Down,
-        weight: 2,
-        make: |chance| Kind::Harm(chance.pick(&Harm::ALL)),
+        weight: 3,
+        make: |chance| Kind::Harm(Harm::draw(chance)),
     },
     Draw {
         when: When::Down,
@@ -194,7 +190,7 @@ impl Kind {
             Self::PowerLoss => "power loss",
             Self::Reboot => "reboot",
             Self::Disk(..) => "trouble with the disk",
-            Self::Harm(_) => "harm to the state",
+            Self::Harm(harm) => harm.name(),
             Self::SwapState => "swap state",
             Self::Backup => "copy state, or put the copy back",
             Self::WallClock(_) => "the wall clock jumps",
@@ -255,7 +251,6 @@ impl fmt::Display for Kind {
             Self::Stop(time) => write!(f, " within {time:?}"),
             Self::Cut(time) | Self::Freeze(time) | Self::Slow(time) => write!(f, " for {time:?}"),
             Self::Disk(trouble, time) => write!(f, " {trouble:?} for {time:?}"),
-            Self::Harm(harm) => write!(f, " by {harm:?}"),
             Self::Expel(kind) => write!(f, " as {kind:?}"),
             Self::WallClock(minutes) => write!(f, " by {minutes} min"),
             Self::Away(coordinator, time) => write!(f, " {coordinator:?} for {time:?}"),
@@ -287,6 +282,7 @@ pub(super) fn happen(kind: Kind, slot: usize, site: &mut Site) -> bool {
         }
         _ => return happen_to_instance(kind, slot, site),
     }
+    clock.happens_to(None, kind.name());
     true
 }
 
@@ -299,7 +295,7 @@ fn happen_to_state(kind: Kind, slot: usize, site: &mut Site) -> bool {
                 site.machine(slot).restart(&site.directory(slot));
                 true
             }
-            Kind::Harm(harm) => site.machine(slot).harm(harm, &site.directory(slot)),
+            Kind::Harm(harm) => site.harm(slot, harm),
             Kind::SwapState => site.swap_state(),
             Kind::Backup => site.backup(slot),
             _ => site.lose_state(slot),
@@ -310,6 +306,8 @@ fn happen_to_instance(kind: Kind, slot: usize, site: &mut Site) -> bool {
     let Some(instance) = site.instance(slot) else {
         return false;
     };
+    // Before it is done: nobody is in the middle of anything after a crash.
+    site.clock().happens_to(Some(instance.crew), kind.name());
     match kind {
         Kind::Stop(within) => site.stop(slot, within),
         Kind::Crash => site.crash(slot),

@@ -4,7 +4,7 @@
 use std::{
     fs::{self, File},
     io,
-    path::{Path, PathBuf},
+    path::Path,
     sync::{
         Arc, Mutex,
         atomic::{AtomicBool, AtomicU64, Ordering::Relaxed},
@@ -14,6 +14,7 @@ use std::{
 
 use kproc_store::{DiskStep, Host, Inspector};
 
+use super::harm::{self, Harm, environments};
 use crate::{Clock, testing::clock::SimClock};
 
 /// What a disk says when it does not take something.
@@ -87,7 +88,18 @@ impl Machine {
     /// Files come to harm. Whether there were any.
     pub(super) fn harm(&self, harm: Harm, directory: &Path) -> bool {
         self.harmed.store(true, Relaxed);
-        harm.befall(directory)
+        let environments = environments(directory);
+        let mut found = environments.into_iter();
+        // (What cannot be harmed any more is no reason to let the others off.)
+        let harmed = found
+            .by_ref()
+            .filter(|environment| harm.befall(environment, self.trusts(environment)));
+        harmed.count() > 0
+    }
+
+    /// Whether files have come to harm, here or elsewhere.
+    pub(super) fn is_harmed(&self) -> bool {
+        self.harmed.load(Relaxed)
     }
 
     /// From now on, and for a while, half of what is written is refused.
@@ -104,10 +116,13 @@ impl Machine {
     pub(super) fn trusts(&self, environment: &Path) -> bool {
         let sidecar = fs::read_to_string(environment.join("state.json")).unwrap_or_default();
         let boot = self.boot().is_some_and(|boot| sidecar.contains(&boot));
+        let harmed = self.harmed.load(Relaxed);
         (sidecar.contains("\"clean\":true") || boot)
             && sidecar.contains("\"damage\":null")
             && sidecar.contains("\"made\":true")
-            && !(self.harmed.load(Relaxed) && is_damaged(environment))
+            // Its pages will be looked at: before that, nobody should open it.
+            && !(harmed && harm::is_doubtful(&sidecar))
+            && !(harmed && is_damaged(environment))
     }
 
     /// It is started again, and what was not synced is lost: where a file was not closed in good order, half of it. (What
@@ -119,7 +134,7 @@ impl Machine {
         for environment in environments(directory) {
             let sidecar = fs::read_to_string(environment.join("state.json")).unwrap_or_default();
             if sidecar.contains(&before) && !sidecar.contains("\"clean\":true") {
-                let _ = overwrite(&environment.join("data.mdb"));
+                harm::lose_half(&environment);
             }
         }
     }
@@ -128,74 +143,6 @@ impl Machine {
 /// Whether a file cannot even be looked into.
 fn is_damaged(environment: &Path) -> bool {
     Inspector::open(environment).is_err()
-}
-
-/// Rubbish in every other page of a file, from the third on: the headers look good.
-fn overwrite(file: &Path) -> io::Result<()> {
-    const PAGE: usize = 4096;
-    let mut bytes = fs::read(file)?;
-    for page in bytes.chunks_mut(PAGE).skip(2).step_by(2) {
-        page.fill(0x5a);
-    }
-    fs::write(file, bytes)
-}
-
-/// The directories of the environments in a state directory.
-pub(super) fn environments(directory: &Path) -> Vec<PathBuf> {
-    let mut found = Vec::new();
-    let mut rest = vec![directory.to_owned()];
-    while let Some(directory) = rest.pop() {
-        for entry in fs::read_dir(&directory).into_iter().flatten().flatten() {
-            let path = entry.path();
-            if path.is_dir() {
-                rest.push(path);
-            } else if path.ends_with("data.mdb") {
-                found.push(directory.clone());
-            }
-        }
-    }
-    found.sort();
-    found
-}
-
-/// How files come to harm.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(super) enum Harm {
-    DataCutShort,
-    DataGone,
-    SidecarGone,
-    SidecarCutShort,
-}
-
-impl Harm {
-    pub(super) const ALL: [Self; 4] = [
-        Self::DataCutShort,
-        Self::DataGone,
-        Self::SidecarGone,
-        Self::SidecarCutShort,
-    ];
-
-    /// Does it to every environment. Whether there was one.
-    fn befall(self, directory: &Path) -> bool {
-        let environments = environments(directory);
-        for environment in &environments {
-            let (data, sidecar) = (environment.join("data.mdb"), environment.join("state.json"));
-            // What is not there cannot be harmed.
-            let _ = match self {
-                Self::DataCutShort => cut_short(&data, 3),
-                Self::DataGone => fs::remove_file(data),
-                Self::SidecarGone => fs::remove_file(sidecar),
-                Self::SidecarCutShort => cut_short(&sidecar, 2),
-            };
-        }
-        !environments.is_empty()
-    }
-}
-
-/// Leaves one part in so many.
-fn cut_short(file: &Path, parts: u64) -> io::Result<()> {
-    let file = fs::OpenOptions::new().write(true).open(file)?;
-    file.set_len(file.metadata()?.len() / parts)
 }
 
 /// Puts a copy of a directory into the place of another. Whether there was one.

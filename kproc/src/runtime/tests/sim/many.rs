@@ -10,7 +10,12 @@ use std::{
     time::{Duration, Instant},
 };
 
-use super::{run::run, story, trial::Trial};
+use super::{
+    coverage::{self, Coverage},
+    run::run,
+    story,
+    trial::Trial,
+};
 use crate::{Clock, clock::SystemClock};
 
 /// What single requests that go wrong, and handlers, are counted under.
@@ -36,6 +41,8 @@ pub(super) struct Report {
     pub(super) processed: u64,
     /// What has happened, and how often.
     pub(super) happened: BTreeMap<&'static str, u64>,
+    /// What has come in the middle of what, and which requests went wrong how.
+    pub(super) coverage: Coverage,
     /// Virtual time.
     pub(super) simulated: Duration,
     pub(super) took: Duration,
@@ -90,6 +97,7 @@ impl Many {
             written: 0,
             processed: 0,
             happened: BTreeMap::new(),
+            coverage: Coverage::default(),
             simulated: Duration::ZERO,
             took: Duration::ZERO,
             failed: Vec::new(),
@@ -111,6 +119,7 @@ impl Many {
                 for name in events.chain(course.mishaps.iter().map(|_| MISHAP)) {
                     *report.happened.entry(name).or_default() += 1;
                 }
+                report.coverage.add(&course);
                 report.simulated += course.time;
                 if let Err(wrong) = course.verdict {
                     // At once: many trials take long, and somebody may end them.
@@ -145,6 +154,7 @@ impl Report {
             .iter()
             .map(|(name, times)| format!("{name} {times}"));
         println!("{}", happened.collect::<Vec<_>>().join(", "));
+        println!("{}", self.coverage);
         if let Some((trial, _)) = self.failed.first() {
             println!("{}", story::tell(trial.clone(), run(trial)));
         }
@@ -160,5 +170,8 @@ impl Report {
             self.trials,
             commands.collect::<String>()
         );
+        if self.trials >= coverage::ENOUGH {
+            self.coverage.is_complete();
+        }
     }
 }

@@ -9,8 +9,10 @@
 
 mod chance;
 mod counter;
+mod coverage;
 mod ending;
 mod event;
+mod harm;
 mod loads;
 mod log;
 mod machine;

@@ -23,6 +23,8 @@ pub(super) struct Plan {
     pub(super) transaction_timeout: Duration,
     /// How many records are restored at once: few, so that a restore takes some time, in which something can happen.
     pub(super) restore_batch: usize,
+    /// Values are kept with checksums.
+    pub(super) checksum: bool,
     /// An instance that has failed is started again after this time, as by a supervisor; `None`: only by an event.
     pub(super) supervised: Option<Duration>,
 }
@@ -74,6 +76,7 @@ impl Plan {
             commit_interval: Duration::from_millis(chance.pick(&[10, 20, 50, 100])),
             transaction_timeout: Duration::from_millis(chance.pick(&[300, 1500])),
             restore_batch: chance.pick(&[1, 2, 5, 100]),
+            checksum: chance.one_in(3),
             supervised: chance
                 .pick(&[None, Some(50), Some(1000)])
                 .map(Duration::from_millis),

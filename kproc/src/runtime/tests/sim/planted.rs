@@ -15,7 +15,7 @@ use super::{
 use crate::runtime::sabotage::{ALL, Sabotage};
 
 /// How many seeds it takes to find each of them, at most.
-const ENOUGH: u64 = 400;
+const ENOUGH: u64 = 2000;
 
 /// Where each of them breaks something: in which application, under which promise.
 fn place(fault: Sabotage) -> (&'static dyn Workload, Mode) {

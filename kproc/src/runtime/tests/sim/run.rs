@@ -21,6 +21,7 @@ use crate::{
     outbox::{Outbox, RawRecord},
     runtime::RunError,
     testing::{
+        coverage::Meeting,
         exec::{Crew, Executor},
         mishaps::{Mishap, Mishaps},
     },
@@ -40,6 +41,8 @@ pub(super) struct Course {
     pub(super) time: Duration,
     pub(super) processed: usize,
     pub(super) trace: Vec<u8>,
+    /// How often what has come in the middle of what.
+    pub(super) meetings: BTreeMap<Meeting, u64>,
 }
 
 /// An event that has happened.
@@ -53,6 +56,8 @@ pub(super) struct Happened {
 
 /// What takes longer than this, in virtual time, never comes.
 const NEVER: Duration = Duration::from_secs(3600);
+/// No more values than this can be damaged: each event does that to one value of each task.
+const MOST_DAMAGES: u32 = 200;
 /// What goes on for so long is more than a little.
 const A_LITTLE: Duration = Duration::from_millis(50);
 /// The crew of what a trial itself waits for.
@@ -78,6 +83,7 @@ pub(super) fn run_on(executor: Executor, trial: &Trial) -> Course {
         clean: true,
         zombies: false,
         late: false,
+        damages: 0,
         lines: 0,
         events: Vec::new(),
         mishaps: Vec::new(),
@@ -95,6 +101,7 @@ pub(super) fn run_on(executor: Executor, trial: &Trial) -> Course {
         planned: plan.events.iter().map(|event| event.number).collect(),
         written: plan.input.len(),
         trace: executor.trace(),
+        meetings: run.site.clock().meetings(),
         events: run.events,
         mishaps: run.mishaps,
     }
@@ -106,6 +113,11 @@ fn text(panic: &(dyn std::any::Any + Send)) -> &str {
         .unwrap_or("without a word")
 }
 
+/// Whether an instance has ended over a value that is not what was written.
+fn tells_of_damage(error: &RunError) -> bool {
+    error.to_string().contains("does not match its checksum")
+}
+
 struct Run {
     judge: Box<dyn Judge>,
     observer: Observer,
@@ -115,6 +127,8 @@ struct Run {
     zombies: bool,
     /// Records may have come late.
     late: bool,
+    /// How many instances have ended over a value that is not what was written.
+    damages: u32,
     /// Lines of the diary that were judged.
     lines: usize,
     events: Vec<Happened>,
@@ -163,15 +177,7 @@ impl Run {
         self.until("all have stopped", Site::all_down)?;
         self.end_mishaps();
         self.site.calm_down();
-        for slot in 0..SLOTS.len() {
-            self.site.start(slot);
-        }
-        let drained = self.drained();
-        self.until("all is processed", |_| drained.lock().unwrap().is_some())?;
-        let drained = drained.lock().unwrap().take();
-        if let Some(Err(error)) = drained {
-            return Err(format!("what is left cannot be processed: {error}"));
-        }
+        self.drain()?;
         let enough = self.site.clock().now() + trial.workload.lingers();
         self.site.clock().schedule(enough, || {});
         self.until("some time has passed", |site| site.clock().now() >= enough)?;
@@ -197,6 +203,27 @@ impl Run {
             tables: &self.observer.tables(),
             had_late_records: self.late,
         })
+    }
+
+    /// Instances process all that is left. They may have to be started again, for what has come to harm is found only when it
+    /// is read.
+    fn drain(&mut self) -> Verdict {
+        loop {
+            let found = self.damages;
+            for slot in 0..SLOTS.len() {
+                self.site.start(slot);
+            }
+            let drained = self.drained();
+            self.until("all is processed", |_| drained.lock().unwrap().is_some())?;
+            let drained = drained.lock().unwrap().take();
+            let Some(Err(error)) = drained else {
+                return Ok(());
+            };
+            self.until("what has failed is down", |site| site.is_down(0))?;
+            if self.damages == found || self.damages > MOST_DAMAGES || !self.site.machine(0).is_harmed() {
+                return Err(format!("what is left cannot be processed: {error}"));
+            }
+        }
     }
 
     /// Records are written when it is time.
@@ -234,9 +261,9 @@ impl Run {
             }
         }
         for (slot, outcome) in self.site.take_ended()? {
-            if self.clean
-                && let Err(error) = outcome
-            {
+            let Err(error) = outcome else { continue };
+            self.damages += u32::from(tells_of_damage(&error));
+            if self.clean {
                 return Err(format!("the instance in {} has failed: {error}", SLOTS[slot]));
             }
         }

@@ -11,6 +11,7 @@ use std::{
 
 use super::{
     super::kit::{APP, Instance, World},
+    harm::Harm,
     machine::{self, Machine},
     plan::Plan,
     trial::Trial,
@@ -30,6 +31,17 @@ const LAST_STOP: Duration = Duration::from_secs(20);
 /// What comes after a deadline: a task that does not end by itself is dropped, and then others hear of it.
 const A_MOMENT: Duration = Duration::from_millis(500);
 
+/// How long a session lasts.
+const SESSION: Duration = Duration::from_secs(1);
+
+/// What is counted of one that goes on after it has stood still; it may have been for longer than a session, or than a
+/// transaction, too.
+pub(super) const THAWS: &str = "it goes on";
+pub(super) const THAWS_LATE: &str = "it goes on after its session";
+pub(super) const THAWS_TIMED_OUT: &str = "it goes on after its session and its transactions' time-out";
+/// One that has failed is started again, as by a supervisor.
+pub(super) const STARTS_AGAIN: &str = "started again after a failure";
+
 /// The slot of an instance that has ended, and how it has.
 type Ended = (usize, Result<(), RunError>);
 
@@ -40,6 +52,7 @@ pub(super) struct Site {
     commit_interval: Duration,
     transaction_timeout: Duration,
     restore_batch: usize,
+    checksum: bool,
     /// How long it takes until an instance that has failed is started again, if it is.
     supervised: Option<Duration>,
     panics: Option<u64>,
@@ -63,8 +76,8 @@ struct Slot {
     again: bool,
     /// It has failed, and is to be started again then.
     start_at: Option<Duration>,
-    /// It stands still until then.
-    frozen: Option<Duration>,
+    /// It stands still, from when until when.
+    frozen: Option<(Duration, Duration)>,
     /// The instance has stood still: how long it takes to stop says nothing.
     stood_still: bool,
     /// When it must be down, if it was asked to stop.
@@ -101,6 +114,7 @@ impl Site {
             commit_interval: plan.commit_interval,
             transaction_timeout: plan.transaction_timeout,
             restore_batch: plan.restore_batch,
+            checksum: plan.checksum,
             supervised: plan.supervised,
             panics: plan.panics,
             diary: Diary::default(),
@@ -164,10 +178,12 @@ impl Site {
 
     fn settings(&self, slot: usize) -> Settings {
         let mut settings = self.world.settings(SLOTS[slot]);
+        settings.session_timeout = SESSION;
         settings.store.host = Some(self.machines[slot].clone());
         settings.sabotage = self.trial.planted;
         settings.commit_interval = self.commit_interval;
         settings.restore_batch = self.restore_batch;
+        settings.store.checksum = self.checksum;
         if self.trial.mode == Mode::ExactlyOnce {
             let timeout = self.transaction_timeout;
             settings.transactions = Some(Transactions { timeout });
@@ -207,12 +223,14 @@ impl Site {
 
     /// The process stands still for a while.
     pub(super) fn freeze(&mut self, slot: usize, time: Duration) {
-        let until = self.clock().now() + time;
+        let now = self.clock().now();
+        let until = now + time;
         let one = &mut self.slots[slot];
         if let Some(instance) = &one.instance {
             self.world.freeze(instance);
             (one.due, one.stood_still) = (None, true);
-            one.frozen = one.frozen.max(Some(until));
+            let (since, before) = one.frozen.unwrap_or((now, until));
+            one.frozen = Some((since, before.max(until)));
             // So that time goes on if nobody else is there.
             self.clock().schedule(until, || {});
         }
@@ -220,11 +238,22 @@ impl Site {
 
     /// Those go on whose time it is.
     pub(super) fn thaw(&mut self) {
-        let now = self.clock().now();
+        let clock = self.clock();
+        let now = clock.now();
         for slot in &mut self.slots {
-            if slot.frozen.take_if(|until| *until <= now).is_some()
+            if let Some((since, _)) = slot.frozen.take_if(|(_, until)| *until <= now)
                 && let Some(instance) = &slot.instance
             {
+                let still = now.saturating_sub(since);
+                for (what, limit) in [
+                    (THAWS, Duration::ZERO),
+                    (THAWS_LATE, SESSION),
+                    (THAWS_TIMED_OUT, self.transaction_timeout.max(SESSION)),
+                ] {
+                    if still > limit {
+                        clock.happens_to(Some(instance.crew), what);
+                    }
+                }
                 self.world.thaw(instance);
             }
         }
@@ -235,6 +264,7 @@ impl Site {
         let now = self.clock().now();
         for slot in 0..SLOTS.len() {
             if self.slots[slot].start_at.take_if(|at| *at <= now).is_some() {
+                self.clock().happens_to(None, STARTS_AGAIN);
                 self.start(slot);
             }
         }
@@ -254,6 +284,12 @@ impl Site {
 
     pub(super) fn machine(&self, slot: usize) -> &Machine {
         &self.machines[slot]
+    }
+
+    /// The state of an instance that is down comes to harm. Whether there was anything to be harmed.
+    pub(super) fn harm(&self, slot: usize, harm: Harm) -> bool {
+        let nobody_would_know = matches!(harm, Harm::ValueFlipped(_)) && !self.checksum;
+        !nobody_would_know && self.machines[slot].harm(harm, &self.directory(slot))
     }
 
     /// The state directories change places. Whether nobody has them open.

@@ -1,0 +1,198 @@
+//! How the files of a state come to harm while nobody uses them: what the store says that it finds (see `docs/guarantees.md`), and
+//! nothing else. LMDB has no checksums of pages: a page that looks like one and is not what was written is found by
+//! nobody, and a page that does not look like one ends the process, unless all pages are looked at before.
+
+use std::{
+    fs, io,
+    ops::{Bound, ControlFlow},
+    path::{Path, PathBuf},
+};
+
+use kproc_store::Inspector;
+
+use super::chance::Chance;
+
+const DATA: &str = "data.mdb";
+const SIDECAR: &str = "state.json";
+const PAGE: usize = 4096;
+/// The first two pages are headers.
+const HEADERS: usize = 2;
+/// Where pages say what they are.
+const FLAGS: usize = 10;
+/// Branches and leaves of B-trees.
+const OF_TREES: [u16; 2] = [1, 2];
+
+/// One way. What has a number decides by it which page, value or bit it is.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Harm {
+    DataCutShort(u64),
+    DataGone,
+    SidecarGone,
+    SidecarCutShort,
+    /// One of both headers, or both, are rubbish.
+    HeaderOverwritten(u64),
+    /// A page is rubbish, and two processes have died over it.
+    PageOverwritten(u64),
+    /// A bit of a value is another one. Its checksum must be there, for nothing else finds that.
+    ValueFlipped(u64),
+}
+
+impl Harm {
+    pub(super) fn draw(chance: &mut Chance) -> Self {
+        let number = chance.next();
+        match chance.below(9) {
+            0 => Self::DataCutShort(number),
+            1 => Self::DataGone,
+            2 => Self::SidecarGone,
+            3 => Self::SidecarCutShort,
+            4 => Self::HeaderOverwritten(number),
+            5 | 6 => Self::PageOverwritten(number),
+            _ => Self::ValueFlipped(number),
+        }
+    }
+
+    pub(super) const fn name(self) -> &'static str {
+        match self {
+            Self::DataCutShort(_) => "data cut short",
+            Self::DataGone => "data gone",
+            Self::SidecarGone => "sidecar gone",
+            Self::SidecarCutShort => "sidecar cut short",
+            Self::HeaderOverwritten(_) => "header overwritten",
+            Self::PageOverwritten(_) => "page overwritten",
+            Self::ValueFlipped(_) => "value flipped",
+        }
+    }
+
+    /// Does it to an environment, which its machine `trusts` or not. Whether there was anything to be harmed.
+    pub(super) fn befall(self, environment: &Path, trusts: bool) -> bool {
+        let (data, sidecar) = (environment.join(DATA), environment.join(SIDECAR));
+        let chance = |number| Chance::of(number, 0);
+        let done = match self {
+            Self::DataCutShort(number) => cut_short(&data, chance(number).below(1000)),
+            Self::DataGone => fs::remove_file(data),
+            Self::SidecarGone => fs::remove_file(sidecar),
+            Self::SidecarCutShort => cut_short(&sidecar, 500),
+            Self::HeaderOverwritten(number) => overwrite_header(&data, number % 3),
+            Self::PageOverwritten(number) if trusts => overwrite_page(environment, &mut chance(number)),
+            Self::ValueFlipped(number) if trusts => flip_value(environment, &mut chance(number)),
+            // Only the store knows how to look into what is damaged already.
+            Self::PageOverwritten(_) | Self::ValueFlipped(_) => return false,
+        };
+        done.is_ok()
+    }
+}
+
+/// Whether all pages will be looked at before it is opened, for processes have died over it.
+pub(super) fn is_doubtful(sidecar: &str) -> bool {
+    sidecar.contains("\"clean\":false") && !sidecar.contains("\"deaths\":0")
+}
+
+/// Leaves so many thousandths.
+fn cut_short(file: &Path, left: u64) -> io::Result<()> {
+    let file = fs::OpenOptions::new().write(true).open(file)?;
+    file.set_len(file.metadata()?.len() * left / 1000)
+}
+
+/// Half of what was written and not synced is lost: every other page from the third on. The headers look good.
+pub(super) fn lose_half(environment: &Path) {
+    let data = environment.join(DATA);
+    // It may never have been made.
+    if let Ok(mut bytes) = fs::read(&data) {
+        bytes.chunks_mut(PAGE).skip(HEADERS).step_by(2).for_each(fill);
+        let _ = fs::write(data, bytes);
+    }
+}
+
+fn fill(page: &mut [u8]) {
+    page.fill(0x5a);
+}
+
+/// The first, the second, or both.
+fn overwrite_header(data: &Path, which: u64) -> io::Result<()> {
+    let mut bytes = fs::read(data)?;
+    let pages = bytes.chunks_mut(PAGE).take(HEADERS).enumerate();
+    pages
+        .filter(|(number, _)| which == 2 || which == *number as u64)
+        .for_each(|(_, page)| fill(page));
+    fs::write(data, bytes)
+}
+
+/// A page of a tree. Processes that came to it have ended.
+fn overwrite_page(environment: &Path, chance: &mut Chance) -> io::Result<()> {
+    let data = environment.join(DATA);
+    let mut bytes = fs::read(&data)?;
+    let flags = |page: &[u8]| u16::from_le_bytes([page[FLAGS], page[FLAGS + 1]]);
+    let mut pages: Vec<&mut [u8]> = bytes
+        .chunks_exact_mut(PAGE)
+        .skip(HEADERS)
+        .filter(|page| OF_TREES.contains(&flags(page)))
+        .collect();
+    let chosen = chance.below(pages.len().max(1) as u64) as usize;
+    let page = pages.get_mut(chosen).ok_or(io::ErrorKind::NotFound)?;
+    fill(page);
+    fs::write(data, bytes)?;
+    let path = environment.join(SIDECAR);
+    let sidecar = fs::read_to_string(&path)?;
+    let died = sidecar
+        .replace("\"clean\":true", "\"clean\":false")
+        .replace("\"deaths\":0", "\"deaths\":1");
+    fs::write(path, died)
+}
+
+/// A bit of a value, or of its checksum. Every copy of it in the file, for old pages look like new ones.
+fn flip_value(environment: &Path, chance: &mut Chance) -> io::Result<()> {
+    let mut entries = Vec::new();
+    let inspector = Inspector::open(environment).map_err(io::Error::other)?;
+    for store in inspector.stores().map_err(io::Error::other)? {
+        let mut each = |key: &[u8], value: &[u8]| {
+            entries.push((key.to_vec(), value.len()));
+            ControlFlow::Continue(())
+        };
+        // A value that is damaged already ends it.
+        let _ = inspector.scan(&store.name, (Bound::Unbounded, Bound::Unbounded), &mut each);
+    }
+    drop(inspector);
+    let chosen = chance.below(entries.len().max(1) as u64) as usize;
+    let (key, length) = entries.get(chosen).ok_or(io::ErrorKind::NotFound)?;
+    // As LMDB has it in a leaf: the length of the data, no flags, the length of the key, the key.
+    let stored = length + CHECKSUM;
+    let mut node = (stored as u32).to_le_bytes().to_vec();
+    node.extend([0, 0]);
+    node.extend((key.len() as u16).to_le_bytes());
+    node.extend(key);
+    let data = environment.join(DATA);
+    let mut bytes = fs::read(&data)?;
+    let places: Vec<usize> = (0..bytes.len().saturating_sub(node.len() + stored))
+        .filter(|place| bytes[*place..].starts_with(&node))
+        .collect();
+    let bit = chance.below(stored as u64 * 8) as usize;
+    for place in &places {
+        bytes[place + node.len() + bit / 8] ^= 1 << (bit % 8);
+    }
+    // Values without checksums are shorter, and long ones are elsewhere.
+    if places.is_empty() {
+        return Err(io::ErrorKind::NotFound.into());
+    }
+    fs::write(data, bytes)
+}
+
+/// How long checksums are; they come before the values.
+const CHECKSUM: usize = 4;
+
+/// The directories of the environments in a state directory.
+pub(super) fn environments(directory: &Path) -> Vec<PathBuf> {
+    let mut found = Vec::new();
+    let mut rest = vec![directory.to_owned()];
+    while let Some(directory) = rest.pop() {
+        for entry in fs::read_dir(&directory).into_iter().flatten().flatten() {
+            let path = entry.path();
+            if path.is_dir() {
+                rest.push(path);
+            } else if path.ends_with(DATA) {
+                found.push(directory.clone());
+            }
+        }
+    }
+    found.sort();
+    found
+}
