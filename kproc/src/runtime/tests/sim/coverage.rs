@@ -120,15 +120,28 @@ fn told((what, passage): Meeting) -> String {
     }
 }
 
+/// A line for each thing that happens, and one for each verb of the cluster.
 impl fmt::Display for Coverage {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let meetings = self
-            .meetings
-            .iter()
-            .map(|(meeting, times)| format!("{} {times}", told(*meeting)));
-        let mishaps = self.mishaps.iter().map(|(what, times)| format!("{what} {times}"));
-        let line = |all: Vec<String>| all.join(", ");
-        write!(f, "{}\n{}", line(meetings.collect()), line(mishaps.collect()))
+        let mut last = "";
+        for ((what, passage), times) in &self.meetings {
+            match passage {
+                Some(passage) if *what == last => write!(f, ", {times} in {passage}")?,
+                Some(passage) => write!(f, "\n  {what}: {times} in {passage}")?,
+                None => write!(f, "\n  {what}: {times}")?,
+            }
+            last = what;
+        }
+        for (what, times) in &self.mishaps {
+            let (whom, what) = what.split_once(": ").unwrap_or((what, ""));
+            if whom == last {
+                write!(f, ", {what} {times}")?;
+            } else {
+                write!(f, "\n  {whom}: {what} {times}")?;
+            }
+            last = whom;
+        }
+        Ok(())
     }
 }
 

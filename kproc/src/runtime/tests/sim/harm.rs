@@ -196,3 +196,59 @@ pub(super) fn environments(directory: &Path) -> Vec<PathBuf> {
     found.sort();
     found
 }
+
+#[cfg(test)]
+mod tests {
+    use super::{
+        super::super::kit::{CHANGELOG, World},
+        *,
+    };
+    use crate::{Policy, runtime::sabotage::Sabotage, testing::exec::Executor};
+
+    /// Otherwise whatever is done to one key would be passed over from then on.
+    #[test]
+    fn a_record_that_meets_damage_is_not_passed_over_whatever_the_policy() {
+        assert_eq!(counted_over_damage(None), 11);
+    }
+
+    /// So the test above would notice.
+    #[test]
+    #[should_panic(expected = "it hangs")]
+    fn it_would_be_if_damage_were_ignored() {
+        counted_over_damage(Some(Sabotage::DamageIgnored));
+    }
+
+    /// Eleven records of one key are counted, and a bit of what ten have come to is flipped.
+    fn counted_over_damage(planted: Option<Sabotage>) -> i64 {
+        let mut world = World::of_words(Executor::new(1));
+        let start = |world: &mut World| {
+            let mut settings = world.settings("a");
+            settings.sabotage = planted;
+            settings.store.checksum = true;
+            settings.task.policies.processing = Policy::Skip;
+            world.start_with(settings, None)
+        };
+        for number in 0..10 {
+            world.write("words", 0, "k", number);
+        }
+        let instance = start(&mut world);
+        world.drain(&instance);
+        assert_eq!(world.stop(&instance), Ok(()));
+
+        let all = environments(world.directory.path());
+        let flip = |environment: &&PathBuf| Harm::ValueFlipped(7).befall(environment, true);
+        assert_eq!((all.len(), all.iter().filter(flip).count()), (4, 1));
+        world.write("words", 0, "k", 10);
+        let instance = start(&mut world);
+        let error = world.wait(&instance).unwrap_err().to_string();
+        assert!(
+            error.contains("store `totals`, key 6b: the value does not match"),
+            "{error}"
+        );
+
+        let instance = start(&mut world);
+        world.drain(&instance);
+        assert_eq!(world.stop(&instance), Ok(()));
+        world.last_values(CHANGELOG, 4)["k"]
+    }
+}

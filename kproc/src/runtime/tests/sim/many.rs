@@ -154,7 +154,7 @@ impl Report {
             .iter()
             .map(|(name, times)| format!("{name} {times}"));
         println!("{}", happened.collect::<Vec<_>>().join(", "));
-        println!("{}", self.coverage);
+        println!("in the middle of what, and which requests:{}", self.coverage);
         if let Some((trial, _)) = self.failed.first() {
             println!("{}", story::tell(trial.clone(), run(trial)));
         }
