@@ -6,7 +6,7 @@ struct Totals {
 #[allow(clippy::future_not_send, clippy::missing_trait_methods)]
 const _: () = {
     use ::kproc::__private as __kproc;
-    use __kproc::NoStore as _;
+    use __kproc::Neither as _;
     const _: () = __kproc::core::assert!(
         ! __kproc::Probe:: < u64 > ::IS_STORE,
         "field `seen` is a store without `#[state]`: it would never open. Write `#[state]` above it"

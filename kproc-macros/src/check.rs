@@ -4,7 +4,7 @@ use proc_macro2::Ident;
 use quote::ToTokens;
 use syn::{
     Fields, FnArg, GenericParam, Lifetime, PatType, Receiver, ReceiverKind, Safety, Signature, Type,
-    TypeImplTrait, TypeReference, ext::IdentExt, visit::Visit,
+    TypeImplTrait, ext::IdentExt, visit::Visit,
 };
 
 use crate::{
@@ -31,14 +31,7 @@ pub(crate) fn unnamed_fields(ident: &Ident, fields: &Fields) -> String {
 }
 
 /// The error for a field that would keep a context.
-pub(crate) fn kept_context(field: &Ident, context: &TypeReference) -> syn::Error {
-    syn::Error::new_spanned(
-        context,
-        format_args!(
-            "a context is lent to a handler for one call, so `{field}` cannot keep it: remove the field, and take `ctx: &mut Context<'_>` as the first argument of each handler that sends, and of what it calls"
-        ),
-    )
-}
+pub(crate) const KEPT_CONTEXT: &str = "a context is lent to a handler for one call, so no field can keep it: remove the field, and take `ctx: &mut Context<'_>` as the first argument of each handler that sends, and of what it calls";
 
 /// Rules of the struct.
 pub(crate) fn declared(declared: &Declared, errors: &mut Errors) {
@@ -296,8 +289,8 @@ fn context_first(helper: Helper, sig: &Signature, errors: &mut Errors) {
             (_, false) => errors.on(
                 argument,
                 format_args!(
-                    "the context comes first: an `#[{}]` method takes `(&mut self, ctx: &mut Context<'_>, …)`",
-                    helper.name()
+                    "the context comes first: write `fn {}(&mut self, ctx: &mut Context<'_>, …)`",
+                    sig.ident
                 ),
             ),
         }

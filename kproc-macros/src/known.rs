@@ -41,6 +41,24 @@ pub(crate) fn kept_context(ty: &Type) -> Option<&TypeReference> {
     search.0
 }
 
+/// What is written `Context<'static>` somewhere in the type of a field, and may be ours.
+pub(crate) fn perhaps_context(ty: &Type) -> Option<&Type> {
+    struct Search<'a>(Option<&'a Type>);
+    impl<'a> Visit<'a> for Search<'a> {
+        fn visit_type(&mut self, found: &'a Type) {
+            let arguments = arguments(found, &["Context"]).unwrap_or_default();
+            if matches!(arguments.as_slice(), [GenericArgument::Lifetime(lifetime)] if lifetime.ident == "static")
+            {
+                self.0.get_or_insert(found);
+            }
+            syn::visit::visit_type(self, found);
+        }
+    }
+    let mut search = Search(None);
+    search.visit_type(ty);
+    search.0
+}
+
 /// `Context` or `Context<'_>`: one with a type in it is another.
 fn is_context(ty: &Type) -> bool {
     let Some(arguments) = arguments(ty, &["Context"]) else {
@@ -119,6 +137,16 @@ mod tests {
         assert!(!kept(parse_quote!(Context<'static>)));
         assert!(!kept(parse_quote!(&'static Context)));
         assert!(!kept(parse_quote!(&'static mut Context<u8>)));
+    }
+
+    #[test]
+    fn what_may_be_a_context_is_found() {
+        let perhaps = |ty: Type| perhaps_context(&ty).map(|found| quote::quote!(#found).to_string());
+        let found = perhaps(parse_quote!(Option<Box<kproc::Context<'static>>>));
+        assert_eq!(found.as_deref(), Some("kproc :: Context < 'static >"));
+        assert_eq!(perhaps(parse_quote!(Context)), None);
+        assert_eq!(perhaps(parse_quote!(Context<'a>)), None);
+        assert_eq!(perhaps(parse_quote!(Option<Context<u8>>)), None);
     }
 
     #[test]

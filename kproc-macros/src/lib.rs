@@ -147,7 +147,7 @@ use proc_macro::TokenStream;
 ///   a field keeps what outlives the record: `String`, or the item's owned form.
 /// - ``conflicting implementations of trait `Processor` for type `Totals` ``:
 ///   two impl blocks of it are marked: put all handlers into one of them. Other methods may stay in a block without the mark.
-/// - ``a context is lent to a handler for one call, so `ctx` cannot keep it: …``:
+/// - ``a context is lent to a handler for one call, so no field can keep it: …``:
 ///   each handler is given the context of its call, and hands it on to what it calls.
 /// - ``a handler takes `&mut self` first: `fn add(&mut self, …)` ``:
 ///   handlers are methods: `&mut self`, or `&self`, comes before all else.
@@ -323,7 +323,7 @@ pub fn state(_: TokenStream, item: TokenStream) -> TokenStream {
 ///   call the second method from the first, and remove its mark.
 /// - ``what a handler is given lives for this call only, so nothing of it is `'static`: …``:
 ///   write `Order<'_>`, and copy what is to be kept.
-/// - ``the context comes first: an `#[on_message]` method takes `(&mut self, ctx: &mut Context<'_>, …)` ``:
+/// - ``the context comes first: write `fn add(&mut self, ctx: &mut Context<'_>, …)` ``:
 ///   move it to the front.
 /// - `` `add` has 4 arguments; …``:
 ///   offset, headers and times are in the context.

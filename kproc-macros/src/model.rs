@@ -206,7 +206,7 @@ fn fields(fields: &mut Fields, krate: Option<&Path>, errors: &mut Errors) -> Vec
         let ty = field.ty.clone();
         if let Some(context) = known::kept_context(&ty) {
             // Within the type, so that the compiler says nothing of what the handlers do with the field.
-            let error = check::kept_context(&ident, context).to_compile_error();
+            let error = syn::Error::new_spanned(context, check::KEPT_CONTEXT).to_compile_error();
             let inner = if context.lifetime.is_some() {
                 &ty
             } else {

@@ -17,7 +17,7 @@ pub use crate::{
     },
     processor,
     processor::{Declare, ProcessorType, Start, State, StoreOptions, TimerSpec},
-    state::{NoStore, Probe},
+    state::{Neither, Probe},
     timer::{Timer, TimerClock},
 };
 pub use kproc_store::{Store, codec};

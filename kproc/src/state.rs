@@ -4,7 +4,10 @@ use std::{borrow::Cow, marker::PhantomData};
 
 use kproc_store::Store;
 
-use crate::processor::{Declare, default_name};
+use crate::{
+    Context,
+    processor::{Declare, default_name},
+};
 
 /// The declared fields of a processor, known from `#[processor]` on its struct.
 #[diagnostic::on_unimplemented(
@@ -30,10 +33,18 @@ impl<T: Store> Probe<T> {
     pub const IS_STORE: bool = true;
 }
 
-/// What [`Probe`] falls back to.
-pub trait NoStore {
-    /// It is not.
-    const IS_STORE: bool = false;
+/// Or a context, which a type of the user's own may be called, too.
+impl Probe<Context<'static>> {
+    /// It is.
+    pub const IS_CONTEXT: bool = true;
 }
 
-impl<T: ?Sized> NoStore for Probe<T> {}
+/// What [`Probe`] falls back to.
+pub trait Neither {
+    /// It is not.
+    const IS_STORE: bool = false;
+    /// It is not.
+    const IS_CONTEXT: bool = false;
+}
+
+impl<T: ?Sized> Neither for Probe<T> {}

@@ -35,7 +35,7 @@ fn the_page_of_a_processor_shows_nothing_that_is_generated() {
         processor.contains("impl-Default-for-Totals"),
         "not the user's own impls"
     );
-    for generated in ["__", "impl-Processor", "impl-State", "NoStore", "punctuate"] {
+    for generated in ["__", "impl-Processor", "impl-State", "Neither", "punctuate"] {
         assert!(
             !processor.contains(generated),
             "the page of the processor shows {generated:?}"

@@ -5,7 +5,10 @@ use quote::{ToTokens, quote, quote_spanned};
 use syn::{Attribute, Generics, parse_quote_spanned, spanned::Spanned};
 
 use super::{ends, generated, implementation, import, krate, locate, unlinted};
-use crate::model::{Declared, Field, StoreField};
+use crate::{
+    check, known,
+    model::{Declared, Field, StoreField},
+};
 
 /// What follows the struct.
 pub(crate) fn expand(declared: &Declared) -> TokenStream {
@@ -33,7 +36,7 @@ pub(crate) fn expand(declared: &Declared) -> TokenStream {
     let (cfgs, probes): (Vec<_>, Vec<_>) = probes.unzip();
     let fallback = (!probes.is_empty()).then(|| {
         quote!(
-            use __kproc::NoStore as _;
+            use __kproc::Neither as _;
         )
     });
     // A constant is checked at once, but cannot name the struct's parameters. One inside a function can, and is
@@ -77,7 +80,7 @@ fn store(field: &Field, store: &StoreField) -> TokenStream {
     }
 }
 
-/// Refuses a store that is not marked: nobody would open it.
+/// Refuses a store that is not marked: nobody would open it. And a context, which is gone after the call.
 fn probe(field: &Field) -> (&[Attribute], TokenStream) {
     let Field {
         conditions,
@@ -90,7 +93,17 @@ fn probe(field: &Field) -> (&[Attribute], TokenStream) {
     let message = format!(
         "field `{ident}` is a store without `#[state]`: it would never open. Write `#[state]` above it"
     );
-    let check = quote_spanned!(first=> #krate::core::assert!(!#krate::#probe::<#ty>::IS_STORE, #message));
+    let unmarked = quote_spanned!(first=> #krate::core::assert!(!#krate::#probe::<#ty>::IS_STORE, #message));
+    let kept = known::perhaps_context(ty).map(|context| {
+        let (first, _) = ends(context);
+        let (krate, probe) = (super::krate(first), generated("Probe", first));
+        let message = check::KEPT_CONTEXT;
+        quote_spanned!(first=> #krate::core::assert!(!#krate::#probe::<#context>::IS_CONTEXT, #message);)
+    });
+    let check = match kept {
+        Some(kept) => quote!({ #kept #unmarked }),
+        None => unmarked,
+    };
     (conditions.as_slice(), check)
 }
 

@@ -240,7 +240,7 @@ pub trait KeyCodec: Data {
     fn put_text(text: &Text, out: &mut Vec<u8>, last: bool) -> Result<(), EncodeError>;
 }
 
-/// What the methods of a store take for a key of type `C`: every [`EncodeKey`] of it.
+/// What the methods of a store take for a key of type `C`: every [`EncodeKey`] of it, and nothing else.
 //
 // A trait of its own, for the compiler would show how some other key is written.
 #[diagnostic::on_unimplemented(

@@ -60,6 +60,8 @@ enum ArgumentError {
 }
 
 /// What `#[on_message(…)]` may name: a typed topic.
+///
+/// Implemented by kproc alone: see [the module](self).
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is not a topic",
     label = "not a `Topic<K, V>`",
@@ -99,6 +101,8 @@ pub struct IsContext;
 pub struct IsOther<M>(PhantomData<M>);
 
 /// An argument that comes from a key or a value of a `C`.
+///
+/// Implemented by kproc alone: see [the module](self).
 #[diagnostic::on_unimplemented(
     message = "this handler takes `{Self}`, which a topic of `{C}` does not give",
     label = "a topic of `{C}` does not give this",
@@ -125,6 +129,8 @@ impl<'r, C: Codec, T: Part<'r, M, C>, M> Argument<'r, M, C> for T {
 }
 
 /// An [`Argument`] whose type is written as that of a codec: as `Json<T>`, or as a type of one's own that is called so.
+///
+/// Implemented by kproc alone: see [the module](self).
 //
 // Before `Argument`, for only the macro knows what is within the brackets.
 #[diagnostic::on_unimplemented(
@@ -153,6 +159,8 @@ impl<'r, C: Codec, A: Argument<'r, M, C>, M, T> Unwrapped<'r, M, C, T> for A {
 }
 
 /// What an [`Argument`] is made of: it reads bytes.
+///
+/// Implemented by kproc alone: see [the module](self).
 //
 // A layer of its own, for the compiler believes to know better than our notes what is wrong with a reference in a call:
 // it would advise `&&i64` for `&i64`.
@@ -206,6 +214,8 @@ fn null(part: &'static str, wanted: &'static str) -> Error {
 }
 
 /// The first of two arguments of a message handler: the context, or the key.
+///
+/// Implemented by kproc alone: see [the module](self).
 #[diagnostic::on_unimplemented(
     message = "this handler takes `{Self}` first, which is neither `&mut Context<'_>` nor the topic's key, `{C}`",
     label = "the topic's key is `{C}`",
@@ -233,6 +243,8 @@ impl<'c, 'x, 'r, C: Codec, T: Argument<'r, M, C>, M> First<'c, 'x, 'r, IsOther<M
 }
 
 /// The first of three arguments of a message handler.
+///
+/// Implemented by kproc alone: see [the module](self).
 #[diagnostic::on_unimplemented(
     message = "the first of three arguments is `&mut Context<'_>`, not `{Self}`",
     label = "write `ctx: &mut Context<'_>` here",

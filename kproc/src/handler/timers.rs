@@ -6,6 +6,8 @@ use super::{IsContext, IsOther};
 use crate::{Context, timer::TimerId};
 
 /// The argument of a method that frames a task's life.
+///
+/// Implemented by kproc alone: see [the module](super).
 #[diagnostic::on_unimplemented(
     message = "`#[on_start]` and `#[on_stop]` methods take `ctx: &mut Context<'_>` or nothing, not `{Self}`",
     label = "not the context",
@@ -25,6 +27,8 @@ impl<'c, 'x> FrameArgument<'c, 'x> for &'c mut Context<'x> {
 }
 
 /// An argument that comes from the firing of an `#[every]` timer.
+///
+/// Implemented by kproc alone: see [the module](super).
 #[diagnostic::on_unimplemented(
     message = "an `#[every]` method is not given a `{Self}`",
     label = "not an argument of `#[every]`",
@@ -45,6 +49,8 @@ impl EveryArgument for Timestamp {
 }
 
 /// The first argument of an `#[every]` method: the context, or what comes from the firing.
+///
+/// Implemented by kproc alone: see [the module](super).
 #[diagnostic::on_unimplemented(
     message = "an `#[every]` method is not given a `{Self}`",
     label = "not an argument of `#[every]`",
@@ -73,6 +79,8 @@ impl<'c, 'x, T: EveryArgument> FirstOfEvery<'c, 'x, IsOther<()>> for T {
 }
 
 /// An argument that comes from the firing of a timer that `ctx.schedule` made.
+///
+/// Implemented by kproc alone: see [the module](super).
 #[diagnostic::on_unimplemented(
     message = "an `#[on_schedule]` method is not given a `{Self}`",
     label = "not an argument of `#[on_schedule]`",
@@ -100,6 +108,8 @@ impl ScheduledArgument for Timestamp {
 }
 
 /// The first of three arguments of an `#[on_schedule]` method.
+///
+/// Implemented by kproc alone: see [the module](super).
 #[diagnostic::on_unimplemented(
     message = "the first of three arguments is `&mut Context<'_>`, not `{Self}`",
     label = "write `ctx: &mut Context<'_>` here",
@@ -119,6 +129,8 @@ impl<'c, 'x> ContextOfScheduled<'c, 'x> for &'c mut Context<'x> {
 }
 
 /// The first argument of an `#[on_schedule]` method: the context, or what comes from the firing.
+///
+/// Implemented by kproc alone: see [the module](super).
 #[diagnostic::on_unimplemented(
     message = "an `#[on_schedule]` method is not given a `{Self}`",
     label = "not an argument of `#[on_schedule]`",

@@ -15,6 +15,12 @@ mod own {
         pub(super) about: T,
     }
 
+    /// As ours, to the last sign.
+    pub(super) mod lent {
+        #[derive(Debug, Default)]
+        pub(in super::super) struct Context<'a>(pub(in super::super) std::borrow::Cow<'a, str>);
+    }
+
     #[derive(Debug, Default, Serialize, Deserialize, Codec)]
     #[codec(json)]
     pub(super) enum Option {
@@ -45,6 +51,7 @@ const JSONS: Topic<String, Json<u64>> = Topic::new("jsons");
 #[derive(Debug, Default)]
 struct Namesakes {
     last: std::option::Option<Box<Context<u64>>>,
+    note: own::lent::Context<'static>,
     memory: Table<String, std::option::Option<u8>, ()>,
     #[state]
     options: kproc::Table<String, Option>,
@@ -58,6 +65,7 @@ impl Namesakes {
         self.sum += context.about;
         self.last = Some(Box::new(context));
         self.memory = Table::default();
+        self.note.0.to_mut().push('.');
         ctx.commit();
     }
 
