@@ -289,7 +289,7 @@ pub(super) fn happen(kind: Kind, slot: usize, site: &mut Site) -> bool {
 /// To the state directory, while nobody has it open.
 fn happen_to_state(kind: Kind, slot: usize, site: &mut Site) -> bool {
     // A process may have died before it had one.
-    site.is_down(slot)
+    let happens = site.is_down(slot)
         && match kind {
             Kind::Reboot => {
                 site.machine(slot).restart(&site.directory(slot));
@@ -299,7 +299,11 @@ fn happen_to_state(kind: Kind, slot: usize, site: &mut Site) -> bool {
             Kind::SwapState => site.swap_state(),
             Kind::Backup => site.backup(slot),
             _ => site.lose_state(slot),
-        }
+        };
+    if happens {
+        site.clock().happens_to(None, kind.name());
+    }
+    happens
 }
 
 fn happen_to_instance(kind: Kind, slot: usize, site: &mut Site) -> bool {
