@@ -51,6 +51,8 @@ faults! {
     RestoreSaysDone,
     /// A restore passes deletions over.
     DeletionsForgotten,
+    /// State is brought up from its changelog, however long it was left alone.
+    AgeIgnored,
     /// The position of a commit is saved, and its state is not.
     PositionWithoutState,
     /// At least once: a process that has stood still writes before it asks whether its partitions are still its own.

@@ -166,13 +166,18 @@ pub(super) const KINDS: &[Draw] = &[
     },
 ];
 
-/// Forward by up to thirty hours, or back by up to one.
+/// Forward by up to thirty hours, every other time by more than a day, or back by up to one hour.
 fn wall_clock(chance: &mut Chance) -> Kind {
     let back = chance.one_in(2);
     Kind::WallClock(if back {
         -(chance.below(60) as i64)
     } else {
-        chance.below(30 * 60) as i64
+        let minutes = chance.below(30 * 60) as i64;
+        if minutes % 2 == 0 {
+            minutes
+        } else {
+            24 * 60 + minutes % (6 * 60)
+        }
     })
 }
 
@@ -207,6 +212,15 @@ impl Kind {
             self,
             Self::Start | Self::Stop(_) | Self::WallClock(_) | Self::Compact | Self::SwapState
         )
+    }
+
+    /// Whether changelogs are compacted.
+    pub(super) fn compacts(self) -> bool {
+        match self {
+            Self::Compact => true,
+            Self::WallClock(minutes) => minutes > 0,
+            _ => false,
+        }
     }
 
     /// Whether an instance may go on afterwards with partitions that others have.
@@ -272,7 +286,14 @@ pub(super) fn happen(kind: Kind, slot: usize, site: &mut Site) -> bool {
                 return false;
             }
             site.set_back += (-minutes).max(0);
-            site.clock().jump_wall(minutes * 60_000);
+            // Cleaners are at work all the time: they find what is deleted before that time passes, and remove it after.
+            if kind.compacts() {
+                site.world.cluster.compact();
+            }
+            clock.jump_wall(minutes * 60_000);
+            if kind.compacts() {
+                site.world.cluster.compact();
+            }
         }
         Kind::Slow(time) => clock.slow_down(time),
         Kind::Away(coordinator, time) => clock.send_away(coordinator, time),

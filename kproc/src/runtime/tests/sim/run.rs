@@ -151,7 +151,7 @@ impl Run {
             if happen(event.kind, event.slot, &mut self.site) {
                 self.clean &= event.kind.is_clean();
                 self.zombies |= event.kind.makes_zombies();
-                self.observer.compacted |= event.kind == Kind::Compact;
+                self.observer.compacted |= event.kind.compacts();
                 self.late |= event.kind.delays_records();
                 self.events.push(Happened {
                     number: event.number,
