@@ -97,11 +97,16 @@ impl Counter {
 
     /// Waits until that many counts are committed, at least, and gives all of them.
     pub(crate) async fn counted(&mut self, site: &Site, number: usize) -> Counts {
-        let patience = site.clock.now() + PATIENCE;
+        let (mut patience, mut so_far) = (site.clock.now() + PATIENCE, 0);
         loop {
             let counts = site.counts().await;
-            if number_of(&counts) >= number {
+            let seen = number_of(&counts);
+            if seen >= number {
                 return counts;
+            }
+            // As long as it goes on, it may be slow.
+            if seen > so_far {
+                (patience, so_far) = (site.clock.now() + PATIENCE, seen);
             }
             self.assert_alive();
             let log = self.log();

@@ -209,11 +209,16 @@ impl Site {
 
     /// Waits until that many counts were written, at least.
     pub(crate) async fn counted(&self, running: &[&Running], number: usize) -> Counts {
-        let patience = self.clock.now() + PATIENCE;
+        let (mut patience, mut so_far) = (self.clock.now() + PATIENCE, 0);
         loop {
             let counts = self.counts().await;
-            if counts::number_of(&counts) >= number {
+            let seen = counts::number_of(&counts);
+            if seen >= number {
                 return counts;
+            }
+            // As long as it goes on, it may be slow.
+            if seen > so_far {
+                (patience, so_far) = (self.clock.now() + PATIENCE, seen);
             }
             let statuses: Vec<_> = running.iter().map(|running| running.status()).collect();
             assert!(
