@@ -228,10 +228,11 @@ impl Kind {
         matches!(self, Self::Cut(_) | Self::Freeze(_) | Self::Evict | Self::Slow(_))
     }
 
-    /// Whether records may be on their way for longer than it takes others to get the partition. At least once, nothing
-    /// can be done about that.
+    /// Whether records may arrive after others have the partition, although their instance was heard to be a member not long
+    /// before: they are on their way for long, or the group has not waited for the end of its session. At least once,
+    /// nothing can be done about that.
     pub(super) fn delays_records(self) -> bool {
-        matches!(self, Self::Slow(_))
+        matches!(self, Self::Slow(_) | Self::Evict)
     }
 
     /// Whether state is as good afterwards as it was, or gone as a whole.
