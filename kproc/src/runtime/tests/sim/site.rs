@@ -189,11 +189,16 @@ impl Site {
             settings.transactions = Some(Transactions { timeout });
         }
         if self.panics.is_some() {
-            settings.task.policies.panic = Policy::Retry(Retry {
-                attempts: 100,
-                backoff: Duration::from_millis(1),
-                ..Retry::default()
-            });
+            let after = |millis| {
+                Policy::Retry(Retry {
+                    attempts: 100,
+                    backoff: Duration::from_millis(millis),
+                    ..Retry::default()
+                })
+            };
+            settings.task.policies.panic = after(1);
+            // Long enough for a commit to come before.
+            settings.task.policies.processing = after(50);
         }
         self.trial.workload.settings(&mut settings);
         settings

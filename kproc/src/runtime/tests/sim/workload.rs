@@ -17,15 +17,15 @@ use super::{
     loads::{Chain, Join, Mixed, Timers},
 };
 use crate::{
-    Clock, Offset, Partition, Record, Timestamp, TopicPartition, engine::Factory, runtime::Settings,
-    testing::clock::SimClock,
+    Clock, Error, Offset, Partition, Record, Result, Timestamp, TopicPartition, engine::Factory,
+    runtime::Settings, testing::clock::SimClock,
 };
 
 /// All workloads.
 pub(super) const ALL: &[&dyn Workload] = &[&Counter, &Chain, &Join, &Timers, &Mixed];
 
 /// What holds, or in which way it does not.
-pub(super) type Verdict = Result<(), String>;
+pub(super) type Verdict = std::result::Result<(), String>;
 
 /// See the module.
 pub(super) trait Workload: Sync {
@@ -148,7 +148,7 @@ pub(super) struct Stand {
     pub(super) mode: Mode,
     pub(super) clock: SimClock,
     pub(super) diary: Diary,
-    /// One in so many records makes its handler panic; `None`: none does.
+    /// One in so many records makes its handler panic, and one in so many timers panics or fails; `None`: none does.
     pub(super) panics: Option<u64>,
 }
 
@@ -156,6 +156,7 @@ pub(super) struct Stand {
 #[derive(Debug, Clone, Copy)]
 enum Unlucky {
     Panics,
+    Fails,
 }
 
 impl Stand {
@@ -166,18 +167,25 @@ impl Stand {
         }
     }
 
-    /// A place to panic, if handlers do.
-    pub(super) fn may_panic(&self, what: &'static str) {
-        let panics = |one_in| self.clock.mishap(one_in, &what, &[(1, Unlucky::Panics)]);
-        if self.panics.and_then(panics).is_some() {
+    fn stumble(&self, what: &'static str, how: &[(u64, Unlucky)]) -> Result<()> {
+        let unlucky = |one_in| self.clock.mishap(one_in, &what, how);
+        match self.panics.and_then(unlucky) {
             // As a panic, without a word.
-            std::panic::resume_unwind(Box::new("no luck"));
+            Some(Unlucky::Panics) => std::panic::resume_unwind(Box::new("no luck")),
+            Some(Unlucky::Fails) => Err(Error::msg("no luck")),
+            None => Ok(()),
         }
+    }
+
+    /// The end of a timer's turn: it may panic or fail, if handlers do.
+    pub(super) fn fired(&self) -> Result<()> {
+        self.stumble("a timer", &[(1, Unlucky::Panics), (2, Unlucky::Fails)])
     }
 
     /// The end of every handler: a record of this topic was processed, or panics.
     pub(super) fn done(&self, topic: &'static str, record: &Record<'_>) {
-        self.may_panic("a handler");
+        // It does not fail: what comes of that is for the workload to say.
+        let _ = self.stumble("a handler", &[(1, Unlucky::Panics)]);
         self.diary.note(Line {
             instance: self.instance,
             topic,

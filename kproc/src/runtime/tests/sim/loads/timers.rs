@@ -84,8 +84,7 @@ impl Processor for ByStream {
         if timer == Timer::Every(1) {
             let beat = (now.as_millis(), "");
             ctx.message(&BY_STREAM, BEAT, &beat).partition(partition).send()?;
-            self.stand.may_panic("a timer");
-            return Ok(());
+            return self.stand.fired();
         }
         for entry in &self.open {
             let (key, values) = entry?;
@@ -94,8 +93,7 @@ impl Processor for ByStream {
         }
         self.stand.pause().await;
         self.open.retain(|_, _| false)?;
-        self.stand.may_panic("a timer");
-        Ok(())
+        self.stand.fired()
     }
 }
 
@@ -146,7 +144,7 @@ impl Processor for ByWall {
         }
         self.open.retain(|_, _| false)?;
         self.stand.pause().await;
-        Ok(())
+        self.stand.fired()
     }
 }
 
