@@ -256,7 +256,9 @@ pub(crate) fn stray(helper: Helper, item: &TokenStream) -> TokenStream {
             // A processor without it would be the next error.
             let another = match helper {
                 Helper::OnMessage => "",
-                _ => "; one of the methods must be marked `#[on_message(TOPIC)]`",
+                _ => {
+                    "; if no method is marked `#[on_message(TOPIC)]` yet, add one: `fn add(&mut self, key: &str, value: i64)`"
+                }
             };
             format!(
                 "`#[{mark}]` needs a processor around it: write `#[processor]` above this `impl`, and above its struct `struct Name {{ … }}`{another}"

@@ -43,7 +43,7 @@ use crate::{
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is not a processor",
     label = "not a struct with handlers",
-    note = "if `{Self}` is a struct of yours, write `#[processor]` above it and above its `impl` block with the `#[on_message(TOPIC)]` method (or implement `Processor` by hand)",
+    note = "if `{Self}` is a struct of yours, write `#[processor]` and `#[derive(Default)]` above it, and `#[processor]` above its `impl` block with the `#[on_message(TOPIC)]` method (or implement `Processor` by hand)",
     note = "if it is not, name such a struct here: `kproc::main!(Totals);`, `.processor::<Totals>()`"
 )]
 pub trait Processor: Send + 'static {
