@@ -203,7 +203,7 @@ impl Worker {
 
     /// A task whose state was found to be damaged commits nothing more, and the instance ends: whatever met the damage may have
     /// passed it over, as failures of handlers are if their policy is to skip. The next opening begins with nothing.
-    fn give_up_if_damaged(&mut self, tenure: Tenure) {
+    pub(super) fn give_up_if_damaged(&mut self, tenure: Tenure) {
         let Some(seat) = self.seats.get_mut(&tenure).filter(|seat| seat.committable()) else {
             return;
         };
@@ -251,7 +251,8 @@ impl Worker {
                 Err(Fault::Offsets(error)) if error.kind == ClusterErrorKind::OwnershipLost => {
                     lost.push(tenure);
                 }
-                Err(fault) => result = Err(fault),
+                // What came first is told.
+                Err(fault) => result = result.and(Err(fault)),
             }
         }
         for tenure in lost {

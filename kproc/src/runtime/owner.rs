@@ -462,6 +462,8 @@ impl Owner {
 
     fn membership_fails(&mut self, error: &ClusterError) {
         for tenure in self.tasks.all() {
+            // A worker that waits for the cluster hears of it only when that has answered, and must not write any more.
+            self.supervisor.board.ends(tenure, Duration::ZERO);
             let _ = self.restorer.send(RestorerOrder::Lost(tenure));
         }
         self.supervisor.fail(RunError::cluster(

@@ -399,6 +399,7 @@ impl Worker {
 
     /// Hands what a resting task has sent to the producer.
     async fn produce(&mut self, tenure: Tenure) {
+        self.give_up_if_damaged(tenure);
         let Some(seat) = self.seats.get_mut(&tenure) else {
             return;
         };

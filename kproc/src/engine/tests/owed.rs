@@ -142,6 +142,7 @@ fn what_waits_to_be_tried_again_is_owed_also_to_whoever_comes_next() {
         let mut rig = trouble.rig(policy(retry(3, false)));
         rig.feed("a", &[rec("2", 45)]);
         rig.run().unwrap();
+        assert!(rig.task.owes_firings(), "{failing}");
         // An interval has passed, and then the process dies.
         assert_ne!(rig.commit().unwrap().1.metadata, "v1 45");
         rig.restart();

@@ -145,7 +145,7 @@ fn flip_value(environment: &Path, chance: &mut Chance) -> io::Result<()> {
     let inspector = Inspector::open(environment).map_err(io::Error::other)?;
     for store in inspector.stores().map_err(io::Error::other)? {
         let mut each = |key: &[u8], value: &[u8]| {
-            entries.push((key.to_vec(), value.len()));
+            entries.push((key.to_vec(), value.to_vec()));
             ControlFlow::Continue(())
         };
         // A value that is damaged already ends it.
@@ -153,9 +153,9 @@ fn flip_value(environment: &Path, chance: &mut Chance) -> io::Result<()> {
     }
     drop(inspector);
     let chosen = chance.below(entries.len().max(1) as u64) as usize;
-    let (key, length) = entries.get(chosen).ok_or(io::ErrorKind::NotFound)?;
+    let (key, value) = entries.get(chosen).ok_or(io::ErrorKind::NotFound)?;
     // As LMDB has it in a leaf: the length of the data, no flags, the length of the key, the key.
-    let stored = length + CHECKSUM;
+    let stored = CHECKSUM + value.len();
     let mut node = (stored as u32).to_le_bytes().to_vec();
     node.extend([0, 0]);
     node.extend((key.len() as u16).to_le_bytes());
@@ -164,6 +164,8 @@ fn flip_value(environment: &Path, chance: &mut Chance) -> io::Result<()> {
     let mut bytes = fs::read(&data)?;
     let places: Vec<usize> = (0..bytes.len().saturating_sub(node.len() + stored))
         .filter(|place| bytes[*place..].starts_with(&node))
+        // Of what is no longer in use, the beginning may be left, and something else come after it.
+        .filter(|place| bytes[*place + node.len() + CHECKSUM..].starts_with(value))
         .collect();
     let bit = chance.below(stored as u64 * 8) as usize;
     for place in &places {
@@ -199,11 +201,19 @@ pub(super) fn environments(directory: &Path) -> Vec<PathBuf> {
 
 #[cfg(test)]
 mod tests {
+    use std::borrow::Cow;
+
     use super::{
-        super::super::kit::{CHANGELOG, World},
+        super::super::kit::{CHANGELOG, COUNTS, WORDS, World},
         *,
     };
-    use crate::{Policy, runtime::sabotage::Sabotage, testing::exec::Executor};
+    use crate::{
+        Context, Policy, Processor, Record, Result, Table,
+        engine::factory,
+        processor::{Declare, Start, StoreOptions},
+        runtime::sabotage::Sabotage,
+        testing::exec::Executor,
+    };
 
     /// Otherwise whatever is done to one key would be passed over from then on.
     #[test]
@@ -216,6 +226,62 @@ mod tests {
     #[should_panic(expected = "it hangs")]
     fn it_would_be_if_damage_were_ignored() {
         counted_over_damage(Some(Sabotage::DamageIgnored));
+    }
+
+    /// A handler may pass damage over by itself; what it has sent is not written, at least once either.
+    #[test]
+    fn nothing_that_follows_from_damage_is_sent() {
+        let mut world = World::of_words(Executor::new(1));
+        let start = |world: &mut World| {
+            let mut settings = world.settings("a");
+            settings.store.checksum = true;
+            world.start_app(settings, vec![factory(Lenient::default)])
+        };
+        for number in 0..10 {
+            world.write("words", 0, "k", number);
+        }
+        let instance = start(&mut world);
+        world.drain(&instance);
+        assert_eq!(world.stop(&instance), Ok(()));
+
+        let all = environments(world.directory.path());
+        let flip = |environment: &&PathBuf| Harm::ValueFlipped(7).befall(environment, true);
+        assert_eq!(all.iter().filter(flip).count(), 1);
+        world.write("words", 0, "k", 10);
+        let instance = start(&mut world);
+        assert!(world.wait(&instance).is_err());
+        let instance = start(&mut world);
+        world.drain(&instance);
+        assert_eq!(world.stop(&instance), Ok(()));
+        let counts = (0..4).flat_map(|partition| world.read("counts", partition));
+        let counts: Vec<i64> = counts.filter_map(|(_, count)| count).collect();
+        assert_eq!(counts, (1..=11).collect::<Vec<i64>>());
+    }
+
+    /// Counts, and begins anew where it cannot read.
+    #[derive(Default)]
+    struct Lenient(Table<String, i64>);
+
+    impl Processor for Lenient {
+        fn name() -> Cow<'static, str> {
+            "count".into()
+        }
+
+        fn declare(&mut self, to: &mut dyn Declare) {
+            to.input(0, &WORDS, Start::Earliest);
+            to.output(&COUNTS);
+            to.store("totals", StoreOptions::default(), &mut self.0);
+        }
+
+        async fn process(&mut self, ctx: &mut Context<'_>, record: &Record<'_>) -> Result<()> {
+            let (Some(key), _) = record.decode(&WORDS)? else {
+                return Ok(());
+            };
+            let count = self.0.get(key).ok().flatten().unwrap_or(0) + 1;
+            self.0.put(key, &count)?;
+            ctx.send(&COUNTS, key, &count)?;
+            Ok(())
+        }
     }
 
     /// Eleven records of one key are counted, and a bit of what ten have come to is flipped.
