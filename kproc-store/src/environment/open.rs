@@ -140,6 +140,7 @@ impl Opening<'_> {
         };
         let sidecar = Sidecar {
             made: true,
+            data: Sidecar::data(directory, self.options),
             ..self.sidecar.clone()
         };
         self.write(&sidecar, durable)?;

@@ -33,6 +33,9 @@ pub(crate) struct Sidecar {
     /// What was found to be damaged while the environment was used.
     #[serde(default)]
     pub(crate) damage: Option<String>,
+    /// What tells LMDB's file from copies of it, where the system tells that.
+    #[serde(default)]
+    pub(crate) data: Option<String>,
     /// Whether LMDB's file has its databases: until then it has nothing to lose, whatever it looks like.
     #[serde(default = "yes")]
     pub(crate) made: bool,
@@ -64,8 +67,15 @@ impl Sidecar {
             clean: false,
             deaths: 0,
             damage: None,
+            data: Self::data(directory, options),
             made: false,
         })
+    }
+
+    /// What tells LMDB's file, as it is now, from copies of it.
+    pub(crate) fn data(directory: &Path, options: &EnvironmentOptions) -> Option<String> {
+        let file = fs::File::open(directory.join(directory::DATA)).ok()?;
+        options.original(&file)
     }
 
     pub(crate) fn read(directory: &Path) -> io::Result<Found> {
@@ -115,7 +125,14 @@ impl Sidecar {
 
     /// Why LMDB's file cannot be trusted, if so, where `now` is what [`Sidecar::dirty`] says here and now.
     pub(crate) fn doubt(&self, now: &Self) -> Option<String> {
-        if self.clean || self.sync {
+        if self.clean {
+            return None;
+        }
+        if self.data.is_some() && now.data.is_some() && self.data != now.data {
+            let what = "its file is a copy, made while it was in use or after its process had died: it may be of no moment at all";
+            return Some(what.to_owned());
+        }
+        if self.sync {
             return None;
         }
         let happened = if self.boot.is_none() || now.boot.is_none() {
@@ -144,8 +161,33 @@ mod tests {
             clean: false,
             deaths: 0,
             damage: None,
+            data: Some("1-1".into()),
             made: true,
         }
+    }
+
+    #[test]
+    fn a_copy_of_a_file_that_was_in_use_is_doubted_also_if_it_was_synced() {
+        let now = sidecar();
+        let copied = |data: Option<&str>, sync, clean| {
+            let data = data.map(str::to_owned);
+            let before = Sidecar {
+                sync,
+                clean,
+                data,
+                ..sidecar()
+            };
+            before.doubt(&now)
+        };
+        assert!(copied(Some("1-2"), false, false).is_some_and(|what| what.contains("a copy")));
+        assert!(copied(Some("1-2"), true, false).is_some());
+        assert_eq!(copied(Some("1-2"), false, true), None);
+        assert_eq!(copied(None, false, false), None);
+        let unknown = Sidecar {
+            data: None,
+            ..sidecar()
+        };
+        assert_eq!(sidecar().doubt(&unknown), None);
     }
 
     #[test]

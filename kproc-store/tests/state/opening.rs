@@ -342,6 +342,36 @@ fn a_state_on_another_device_or_without_a_sidecar_is_rebuilt() {
     );
 }
 
+/// Files are copied one after the other, and each part after part: of one that is written to, the copy is of no moment.
+#[test]
+fn a_copy_of_a_state_in_use_is_not_trusted_and_one_of_a_closed_state_is() {
+    let [from, to] = [(); 2].map(|()| tempfile::tempdir().unwrap());
+    let copy = || {
+        for file in ["data.mdb", "state.json"] {
+            fs::copy(from.path().join(file), to.path().join(file)).unwrap();
+        }
+    };
+    let mut one = Words::open(from.path());
+    one.table.put("a", &1).unwrap();
+    one.commit(5);
+    copy();
+    let condition = try_open(to.path()).unwrap();
+    assert!(
+        matches!(&condition, Condition::Rebuild { reason, .. } if reason.contains("a copy, made while it was in use")),
+        "{condition:?}"
+    );
+    one.close();
+    fs::remove_dir_all(to.path()).unwrap();
+    fs::create_dir(to.path()).unwrap();
+    copy();
+    assert_eq!(try_open(to.path()).unwrap(), Condition::Intact);
+    // It is the same file under another name.
+    make(from.path(), &small(), drop);
+    let moved = to.path().join("moved");
+    fs::rename(from.path(), &moved).unwrap();
+    assert_eq!(try_open(&moved).unwrap(), Condition::Intact);
+}
+
 #[test]
 fn a_store_tells_up_to_when_it_has_all_of_its_changelog() {
     let open = |directory: &Path| {
