@@ -109,8 +109,9 @@ impl Worker {
     pub(super) fn leave(&mut self, tenure: Tenure) {
         if let Some(seat) = self.seats.remove(&tenure) {
             self.forget(tenure);
-            self.board.gone(tenure);
             seat.slot.close();
+            // Last, for a revocation may wait for it.
+            self.board.gone(tenure);
         }
     }
 
@@ -126,8 +127,13 @@ impl Worker {
             .into_iter()
             .partition(|(tenure, _)| self.seats.contains_key(tenure));
         for (tenure, token) in gone {
-            // Handed back: the order goes after it.
-            let _ = self.restorer.send(RestorerOrder::Revoke(tenure, token));
+            // Handed back: the order goes after it. A restorer that has ended has passed the task on before, and whoever got it
+            // is putting it away.
+            if let Err(refused) = self.restorer.send(RestorerOrder::Revoke(tenure, token))
+                && let RestorerOrder::Revoke(tenure, token) = refused.0
+            {
+                self.board.hold(tenure, token);
+            }
         }
         if let Some(deadline) = here.iter().map(|(_, token)| token.deadline).min() {
             let tasks = here.iter().map(|(tenure, _)| *tenure).collect();

@@ -245,8 +245,9 @@ impl Worker {
             if let Err(refused) = self.restorer.send(open)
                 && let RestorerOrder::Open { slot, .. } = refused.0
             {
-                self.board.gone(slot.tenure);
+                let tenure = slot.tenure;
                 slot.close();
+                self.board.gone(tenure);
             }
         }
     }

@@ -201,8 +201,9 @@ impl Restorer {
         while let Some(order) = self.orders.recv().await {
             match order {
                 RestorerOrder::Open { slot, .. } => {
-                    self.restore.board.gone(slot.tenure);
+                    let tenure = slot.tenure;
                     slot.close();
+                    self.restore.board.gone(tenure);
                 }
                 // The worker is committing the task, and must not lose its partition before: it keeps the order until it
                 // has ended.

@@ -9,7 +9,13 @@ use std::{
     time::Duration,
 };
 
-use super::{error::RunError, order::Rests, pulse::Pulse, signal::Signal, slot::Tenure};
+use super::{
+    error::RunError,
+    order::Rests,
+    pulse::Pulse,
+    signal::Signal,
+    slot::{Tenure, Token},
+};
 use crate::{TaskId, record::Partition};
 
 /// What an application is doing.
@@ -107,6 +113,8 @@ struct Inner {
     restored: BTreeMap<Tenure, Restored>,
     /// When the ownership of tasks that are wanted back, or lost, ends in any case.
     ending: BTreeMap<Tenure, Duration>,
+    /// Revocations that wait until a task is gone.
+    held: BTreeMap<Tenure, Token>,
     failure: Option<RunError>,
     /// Workers that have nothing to do.
     idle: Vec<bool>,
@@ -136,6 +144,7 @@ impl Board {
             tasks: BTreeMap::new(),
             restored: BTreeMap::new(),
             ending: BTreeMap::new(),
+            held: BTreeMap::new(),
             failure: None,
             idle: vec![false; workers],
         };
@@ -206,11 +215,23 @@ impl Board {
     }
 
     pub(super) fn gone(&self, tenure: Tenure) {
+        let mut held = None;
         self.change(|inner| {
             inner.tasks.remove(&tenure);
             inner.restored.remove(&tenure);
             inner.ending.remove(&tenure);
+            held = inner.held.remove(&tenure);
         });
+        // Not under the lock: it tells the cluster.
+        drop(held);
+    }
+
+    /// Releases a revocation when the task is gone, whoever has it now.
+    pub(super) fn hold(&self, tenure: Tenure, token: Token) {
+        let mut inner = self.lock();
+        if inner.tasks.contains_key(&tenure) {
+            inner.held.insert(tenure, token);
+        }
     }
 
     /// The ownership of a task ends by then.
