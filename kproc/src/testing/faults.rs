@@ -19,11 +19,17 @@ const OFTEN: u64 = 24;
 /// What ends an instance, as a rule, so that somebody has to start it again: were it drawn often, little else would happen.
 const RARE: u64 = 1;
 
-const ENDS: [(u64, Fault); 3] = [
-    (RARE, Refuse(Kind::Fatal)),
-    (RARE, Refuse(Kind::Unauthorized)),
-    (RARE, Refuse(Kind::Unsupported)),
-];
+/// These, and what every request can come to.
+macro_rules! faults {
+    ($($fault:expr),* $(,)?) => {
+        &[
+            $($fault,)*
+            (RARE, Refuse(Kind::Fatal)),
+            (RARE, Refuse(Kind::Unauthorized)),
+            (RARE, Refuse(Kind::Unsupported)),
+        ]
+    };
+}
 
 /// What can go wrong with a request on a real cluster.
 pub(super) fn of(verb: Verb) -> Faults {
@@ -76,80 +82,59 @@ pub(super) fn seldom(verb: Verb) -> u64 {
     if verb == Verb::Fetch { 200 } else { 1 }
 }
 
-const LEAVE: Faults = &[
+const LEAVE: Faults = faults![
     (OFTEN, Refuse(Kind::Retriable)),
     (OFTEN, LoseRequest),
     (OFTEN, LoseAnswer),
     (RARE, Refuse(Kind::OwnershipLost)),
-    ENDS[0],
-    ENDS[1],
-    ENDS[2],
 ];
 
-const COMMITTED: Faults = &[
+const COMMITTED: Faults = faults![
     (OFTEN, Refuse(Kind::Retriable)),
     (OFTEN, LoseRequest),
     (OFTEN, LoseAnswer),
     (RARE, Refuse(Kind::OwnershipLost)),
     (RARE, Refuse(Kind::UnknownTopic)),
-    ENDS[0],
-    ENDS[1],
-    ENDS[2],
 ];
 
-const COMMIT: Faults = &[
+const COMMIT: Faults = faults![
     (OFTEN, Refuse(Kind::Retriable)),
     (OFTEN, LoseRequest),
     (OFTEN, LoseAnswer),
     (2 * RARE, Refuse(Kind::OwnershipLost)),
     (RARE, Refuse(Kind::UnknownTopic)),
-    ENDS[0],
-    ENDS[1],
-    ENDS[2],
 ];
 
-const WATERMARKS: Faults = &[
+const WATERMARKS: Faults = faults![
     (OFTEN, Refuse(Kind::Retriable)),
     (OFTEN, LoseRequest),
     (OFTEN, LoseAnswer),
     (RARE, Refuse(Kind::UnknownTopic)),
-    ENDS[0],
-    ENDS[1],
-    ENDS[2],
 ];
 
-const READ: Faults = &[
+const READ: Faults = faults![
     (OFTEN, Refuse(Kind::Retriable)),
     (OFTEN, LoseRequest),
     (OFTEN, LoseAnswer),
     (2 * RARE, Refuse(Kind::OffsetOutOfRange)),
     (RARE, Refuse(Kind::UnknownTopic)),
-    ENDS[0],
-    ENDS[1],
-    ENDS[2],
 ];
 
 /// Clients ask again by themselves, and nobody hears of it.
-const FETCH: Faults = &[
+const FETCH: Faults = faults![
     (2 * RARE, Refuse(Kind::OffsetOutOfRange)),
     (RARE, Refuse(Kind::UnknownTopic)),
-    ENDS[0],
-    ENDS[1],
-    ENDS[2],
 ];
 
-const PRODUCE: Faults = &[
+const PRODUCE: Faults = faults![
     (OFTEN, Refuse(Kind::Retriable)),
     (OFTEN, LoseRequest),
     (OFTEN, LoseAnswer),
     (RARE, Refuse(Kind::RecordTooLarge)),
     (RARE, Refuse(Kind::UnknownTopic)),
-    ENDS[0],
-    ENDS[1],
-    ENDS[2],
 ];
 
-const PRODUCE_IN_TRANSACTION: Faults = &[
+const PRODUCE_IN_TRANSACTION: Faults = faults![
     (OFTEN, Refuse(Kind::AbortTransaction)),
     (OFTEN, LoseRequest),
     (OFTEN, LoseAnswer),
@@ -157,23 +142,17 @@ const PRODUCE_IN_TRANSACTION: Faults = &[
     (4 * RARE, Refuse(Kind::ProducerFailed)),
     (RARE, Refuse(Kind::RecordTooLarge)),
     (RARE, Refuse(Kind::UnknownTopic)),
-    ENDS[0],
-    ENDS[1],
-    ENDS[2],
 ];
 
-const INIT_TRANSACTIONS: Faults = &[
+const INIT_TRANSACTIONS: Faults = faults![
     (OFTEN, Refuse(Kind::Retriable)),
     (OFTEN, Refuse(Kind::Fenced)),
     (OFTEN, LoseRequest),
     (OFTEN, LoseAnswer),
     (OFTEN / 2, Refuse(Kind::ProducerFailed)),
-    ENDS[0],
-    ENDS[1],
-    ENDS[2],
 ];
 
-const SEND_OFFSETS: Faults = &[
+const SEND_OFFSETS: Faults = faults![
     (OFTEN, Refuse(Kind::AbortTransaction)),
     (OFTEN, Refuse(Kind::Fenced)),
     (OFTEN, LoseRequest),
@@ -181,32 +160,23 @@ const SEND_OFFSETS: Faults = &[
     (OFTEN / 2, Refuse(Kind::OwnershipLost)),
     (OFTEN / 2, Refuse(Kind::ProducerFailed)),
     (RARE, Refuse(Kind::UnknownTopic)),
-    ENDS[0],
-    ENDS[1],
-    ENDS[2],
 ];
 
 /// Whether it is committed is what nobody must guess: so that happens more often.
-const END_TRANSACTION: Faults = &[
+const END_TRANSACTION: Faults = faults![
     (OFTEN, Refuse(Kind::AbortTransaction)),
     (OFTEN, Refuse(Kind::Fenced)),
     (OFTEN, Refuse(Kind::Unknown)),
     (OFTEN, LoseRequest),
     (3 * OFTEN, LoseAnswer),
     (OFTEN / 2, Refuse(Kind::ProducerFailed)),
-    ENDS[0],
-    ENDS[1],
-    ENDS[2],
 ];
 
-const ADMIN: Faults = &[
+const ADMIN: Faults = faults![
     (OFTEN, Refuse(Kind::Retriable)),
     (OFTEN, LoseRequest),
     (OFTEN, LoseAnswer),
     (RARE, Refuse(Kind::UnknownTopic)),
-    ENDS[0],
-    ENDS[1],
-    ENDS[2],
 ];
 
 #[cfg(test)]
