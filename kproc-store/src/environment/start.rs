@@ -1,4 +1,4 @@
-//! Starting LMDB on files that were judged to be good: types, age, databases.
+//! Starting LMDB on files that were judged to be good: types, databases.
 
 use std::{fs, path::Path, sync::Arc};
 

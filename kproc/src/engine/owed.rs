@@ -37,7 +37,7 @@ impl Task {
     pub(super) fn take_up_owed(&mut self) {
         for mark in std::mem::take(&mut self.owed) {
             let timer = self
-                .stream_timers()
+                .declared_timers()
                 .find(|firing| self.timer(*firing) == Some(mark));
             let unit = (0..self.units.len()).find(|unit| self.advance(*unit) == mark);
             self.plan.firings.extend(timer);
@@ -50,17 +50,21 @@ impl Task {
         let Some(now) = self.work.stream_time else {
             return Vec::new();
         };
-        let unheard =
-            (self.plan.unheard..self.units.len()).filter(|unit| self.work.units[*unit].hears_stream_time);
         let due = self.work.timers.due_by_stream(now);
         let timers = self.plan.firings.iter().copied().chain(due);
-        unheard
+        self.unheard()
             .map(|unit| self.advance(unit))
             .chain(timers.filter_map(|firing| self.timer(firing)))
             .collect()
     }
 
-    fn stream_timers(&self) -> impl Iterator<Item = Firing> {
+    /// The units that want to hear of the last advance of stream time, and have not yet.
+    pub(super) fn unheard(&self) -> impl Iterator<Item = usize> {
+        let units = self.plan.unheard..self.units.len();
+        units.filter(|unit| self.work.units[*unit].hears_stream_time)
+    }
+
+    fn declared_timers(&self) -> impl Iterator<Item = Firing> {
         self.processors.iter().enumerate().flat_map(|(unit, processor)| {
             let timers = self.topology.processors[*processor].timers.iter();
             timers.map(move |timer| Firing {

@@ -357,8 +357,7 @@ impl Task {
     /// Whether timers that are to fire, whether due or not, have not, or a unit has not heard of an advance of stream time: a
     /// turn that failed is to be tried again.
     pub(crate) fn owes_firings(&self) -> bool {
-        !self.plan.firings.is_empty()
-            || (self.plan.unheard..self.units.len()).any(|unit| self.work.units[unit].hears_stream_time)
+        !self.plan.firings.is_empty() || self.unheard().next().is_some()
     }
 
     /// Advances stream time, if there is one, as a record would that no handler takes. What follows from it

@@ -399,7 +399,6 @@ impl Worker {
 
     /// Hands what a resting task has sent to the producer.
     async fn produce(&mut self, tenure: Tenure) {
-        self.give_up_if_damaged(tenure);
         let Some(seat) = self.seats.get_mut(&tenure) else {
             return;
         };
@@ -412,6 +411,7 @@ impl Worker {
         if kept || task.outbox().is_empty() {
             return;
         }
+        self.give_up_if_damaged(tenure);
         match self.may_produce(tenure).await {
             Ok(true) => {}
             Ok(false) => return,
