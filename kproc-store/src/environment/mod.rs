@@ -93,18 +93,6 @@ impl Inner {
         }
     }
 
-    /// Something was written: whatever ended the process before, it was not this state.
-    fn survived(&self) {
-        let mut sidecar = lock(&self.sidecar);
-        if sidecar.deaths > 0 {
-            sidecar.deaths = 0;
-            // For the next process, not for the next boot, which has no use for it.
-            if let Err(error) = sidecar.write(&self.directory, false, &self.options) {
-                tracing::warn!(path = %self.directory.display(), %error, "writing its sidecar");
-            }
-        }
-    }
-
     fn gate(&self) -> MutexGuard<'_, ()> {
         lock(&self.gate)
     }
@@ -173,7 +161,6 @@ impl Environment {
             kept: Some(followed.kept),
             ..Notes::default()
         };
-        // No word of having survived: it is written at each opening, and tells nothing of the stores' own pages.
         self.inner.transact(&[], Some(&notes))
     }
 

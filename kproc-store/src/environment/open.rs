@@ -17,15 +17,16 @@ use super::{
 };
 use crate::{OpenError, StoreSpec};
 
-/// So many ends in a row, without a write between, make us look at every page.
-const SUSPICIOUS: u32 = 2;
+/// So many ends in a row make us look at every page: the processes may have died over a damaged one, whatever they have
+/// written before. Those that were killed for other reasons pay for it, too; so not each time.
+const SUSPICIOUS: u32 = 3;
 
 /// What is in a directory.
 enum Verdict {
     /// Nothing.
     New,
-    /// A state that can be opened.
-    Good(Sidecar),
+    /// A state that can be opened, looked at like this.
+    Good(Sidecar, Look),
     /// A state that cannot be trusted.
     Bad(Reason),
 }
@@ -58,7 +59,7 @@ pub(super) fn open(
     match judge(directory, &opening.sidecar)? {
         Verdict::New => opening.begin(None, lock),
         Verdict::Bad(reason) => opening.begin(Some(reason), lock),
-        Verdict::Good(before) => match opening.go_on(&before)? {
+        Verdict::Good(before, look) => match opening.go_on(&before, look)? {
             Ok((lmdb, sidecar)) => {
                 let environment = opening.finish(lmdb, sidecar, lock);
                 Ok(Opened {
@@ -82,9 +83,13 @@ struct Opening<'o> {
 
 impl Opening<'_> {
     /// Opens what is there. If it cannot be trusted after all, says why.
-    fn go_on(&self, before: &Sidecar) -> Result<Result<(Started, Sidecar), Reason>, OpenError> {
+    fn go_on(&self, before: &Sidecar, look: Look) -> Result<Result<(Started, Sidecar), Reason>, OpenError> {
+        let deaths = match look {
+            Look::Quick => before.deaths_before(),
+            Look::Thorough => 0,
+        };
         let sidecar = Sidecar {
-            deaths: before.deaths_before(),
+            deaths,
             made: true,
             ..self.sidecar.clone()
         };
@@ -230,15 +235,16 @@ fn judge(directory: &Path, now: &Sidecar) -> Result<Verdict, OpenError> {
     if let Some(doubt) = sidecar.doubt(now) {
         return Ok(Verdict::Bad(Reason::outdated(doubt)));
     }
-    // A process that dies again and again before it has done anything may do so over a damaged page.
     let look = if sidecar.deaths_before() < SUSPICIOUS {
         Look::Quick
     } else {
+        let path = directory.display();
+        tracing::info!(%path, "{SUSPICIOUS} processes in a row have ended without closing it: every page is looked at");
         Look::Thorough
     };
     match file::problem(&data, look).map_err(io("reading the data file"))? {
         Some(problem) => Ok(Verdict::Bad(Reason::damaged(problem))),
-        None => Ok(Verdict::Good(sidecar)),
+        None => Ok(Verdict::Good(sidecar, look)),
     }
 }
 

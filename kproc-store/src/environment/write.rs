@@ -55,9 +55,7 @@ impl Inner {
         loop {
             let (chunk, after) = rest.split_at(chunk_length(rest));
             if after.is_empty() {
-                self.transact(&[chunk, whole], Some(notes))?;
-                self.survived();
-                return Ok(());
+                return self.transact(&[chunk, whole], Some(notes));
             }
             self.transact(&[chunk], None)?;
             rest = after;

@@ -31,7 +31,7 @@ pub(super) enum Harm {
     SidecarCutShort,
     /// One of both headers, or both, are rubbish.
     HeaderOverwritten(u64),
-    /// A page is rubbish, and two processes have died over it.
+    /// A page is rubbish, and three processes have died over it.
     PageOverwritten(u64),
     /// A bit of a value is another one. Its checksum must be there, for nothing else finds that.
     ValueFlipped(u64),
@@ -82,9 +82,13 @@ impl Harm {
     }
 }
 
+/// One more than so many processes that have died over it, and all pages are looked at before it is opened.
+const SUSPICIOUS: u64 = 2;
+
 /// Whether all pages will be looked at before it is opened, for processes have died over it.
 pub(super) fn is_doubtful(sidecar: &str) -> bool {
-    sidecar.contains("\"clean\":false") && !sidecar.contains("\"deaths\":0")
+    let told = serde_json::from_str::<serde_json::Value>(sidecar).unwrap_or_default();
+    told["clean"] == false && told["deaths"].as_u64() >= Some(SUSPICIOUS)
 }
 
 /// Leaves so many thousandths.
@@ -132,11 +136,10 @@ fn overwrite_page(environment: &Path, chance: &mut Chance) -> io::Result<()> {
     fill(page);
     fs::write(data, bytes)?;
     let path = environment.join(SIDECAR);
-    let sidecar = fs::read_to_string(&path)?;
-    let died = sidecar
-        .replace("\"clean\":true", "\"clean\":false")
-        .replace("\"deaths\":0", "\"deaths\":1");
-    fs::write(path, died)
+    let mut sidecar: serde_json::Value = serde_json::from_slice(&fs::read(&path)?)?;
+    sidecar["clean"] = false.into();
+    sidecar["deaths"] = SUSPICIOUS.into();
+    fs::write(path, sidecar.to_string())
 }
 
 /// A bit of a value, or of its checksum. Every copy of it in the file, for old pages look like new ones.
