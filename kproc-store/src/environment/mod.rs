@@ -307,43 +307,24 @@ impl Environment {
     ///
     /// LMDB keeps the memory of its largest transactions until it is closed: worth doing after a restore.
     pub fn reopen(self) -> Result<Self, OpenError> {
-        let inner = self
+        let mut inner = self
             .into_inner()
             .map_err(|path| OpenError::io(&path, "reopening", &BUFFERS_OPEN))?;
-        let Inner {
-            lmdb,
-            directory,
-            specs,
-            options,
-            sidecar,
-            readers,
-            gate,
-            lock,
-        } = inner;
         // The last handle: this closes it.
-        drop(lmdb);
-        match start::start(&directory, &specs, &options, true) {
-            Ok(lmdb) => {
-                let inner = Inner {
-                    lmdb,
-                    directory,
-                    specs,
-                    options,
-                    sidecar,
-                    readers,
-                    gate,
-                    lock,
-                };
-                Ok(Self {
-                    inner: Arc::new(inner),
-                })
+        drop(inner.lmdb);
+        inner.lmdb = match start::start(&inner.directory, &inner.specs, &inner.options, true) {
+            Ok(lmdb) => lmdb,
+            Err(Failure::Error(error)) => return Err(error),
+            Err(Failure::Bad(reason)) => {
+                return Err(OpenError::Damaged {
+                    path: inner.directory,
+                    what: reason.what,
+                });
             }
-            Err(Failure::Error(error)) => Err(error),
-            Err(Failure::Bad(reason)) => Err(OpenError::Damaged {
-                path: directory,
-                what: reason.what,
-            }),
-        }
+        };
+        Ok(Self {
+            inner: Arc::new(inner),
+        })
     }
 
     /// Closes in good order: synced and marked clean. All buffers must be gone.
