@@ -21,18 +21,18 @@ pub(super) fn device(directory: &Path) -> io::Result<u64> {
     Ok(fs::metadata(directory)?.dev())
 }
 
-/// Writes a file whole or not at all. If `durable`, it is on the disk when this returns.
+/// Writes a new file in the place of an old one, whole or not at all. If `durable`, it is on the disk when this returns.
 pub(super) fn write(
     directory: &Path,
     name: &str,
-    bytes: &[u8],
+    text: impl FnOnce(&File) -> io::Result<Vec<u8>>,
     durable: bool,
     options: &EnvironmentOptions,
 ) -> io::Result<()> {
     let new = directory.join(format!("{name}.new"));
     options.allow(DiskStep::WriteSidecar)?;
     let mut file = File::create(&new)?;
-    file.write_all(bytes)?;
+    file.write_all(&text(&file)?)?;
     if durable {
         options.allow(DiskStep::SyncSidecar)?;
         file.sync_all()?;

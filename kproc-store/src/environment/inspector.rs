@@ -88,9 +88,17 @@ impl Inspector {
                 kind,
             });
         }
-        let now = Sidecar::dirty(directory, &EnvironmentOptions::default())
-            .map_err(fault("asking for the device"))?;
-        let doubt = match Sidecar::read(directory).map_err(fault("reading its sidecar"))? {
+        let read = || Sidecar::read(directory).map_err(fault("reading its sidecar"));
+        let (found, now) = loop {
+            let found = read()?;
+            let now = Sidecar::dirty(directory, &EnvironmentOptions::default())
+                .map_err(fault("asking for the device"))?;
+            // It may be opened or closed meanwhile. Then look again.
+            if read()? == found {
+                break (found, now);
+            }
+        };
+        let doubt = match found {
             Found::Newer(found) => {
                 return Err(OpenError::NewerFormat {
                     path: directory.to_owned(),
@@ -102,7 +110,7 @@ impl Inspector {
                 let why = "whoever began to make it did not come to the end";
                 return Err(OpenError::io(directory, "no state is here", &why));
             }
-            Found::Sidecar(sidecar) => sidecar.doubt(&now).or(sidecar.damage),
+            Found::Sidecar(sidecar) => sidecar.doubt(&now).map(|doubt| doubt.what).or(sidecar.damage),
             Found::Missing => Some("the sidecar file is missing".into()),
             Found::Unreadable(why) => Some(format!("the sidecar file is damaged: {why}")),
         };

@@ -35,6 +35,7 @@ pub(crate) use start::damage;
 
 use self::{
     base::StoreDatabase,
+    directory::DATA,
     lock::DirectoryLock,
     sidecar::Sidecar,
     start::{Failure, Started},
@@ -351,7 +352,10 @@ impl Environment {
         drop(lmdb);
         let mut sidecar = sidecar.into_inner().unwrap_or_else(PoisonError::into_inner);
         match &synced {
-            Ok(()) => sidecar.clean = true,
+            Ok(()) => {
+                sidecar.clean = true;
+                sidecar.transaction = file::last_transaction(&directory.join(DATA));
+            }
             // The kernel may have dropped what it could not write: what is read again may be older.
             Err(error) => sidecar.damage = Some(format!("the disk did not take what was written: {error}")),
         }

@@ -91,6 +91,8 @@ impl Opening<'_> {
         let sidecar = Sidecar {
             deaths,
             made: true,
+            // What was written before without a sync is not on the disk because what comes later is.
+            sync: self.sidecar.sync && (before.clean || before.sync),
             ..self.sidecar.clone()
         };
         // One that vouches for the state must not come back after a restart of the machine.
@@ -145,8 +147,7 @@ impl Opening<'_> {
         };
         let sidecar = Sidecar {
             made: true,
-            data: Sidecar::data(directory, self.options),
-            ..self.sidecar.clone()
+            ..Sidecar::dirty(directory, self.options).map_err(io("asking for the device"))?
         };
         self.write(&sidecar, durable)?;
         Ok(Opened {
@@ -233,14 +234,18 @@ fn judge(directory: &Path, now: &Sidecar) -> Result<Verdict, OpenError> {
         return Ok(Verdict::Bad(Reason::damaged(damage)));
     }
     if let Some(doubt) = sidecar.doubt(now) {
-        return Ok(Verdict::Bad(Reason::outdated(doubt)));
+        return Ok(Verdict::Bad(doubt));
     }
-    let look = if sidecar.deaths_before() < SUSPICIOUS {
-        Look::Quick
-    } else {
-        let path = directory.display();
+    let path = directory.display();
+    let look = if sidecar.deaths_before() >= SUSPICIOUS {
         tracing::info!(%path, "{SUSPICIOUS} processes in a row have ended without closing it: every page is looked at");
         Look::Thorough
+    } else if sidecar.is_of_another(now) {
+        // It may have been in use before it was copied to the end.
+        tracing::info!(%path, "it is a copy: every page is looked at");
+        Look::Thorough
+    } else {
+        Look::Quick
     };
     match file::problem(&data, look).map_err(io("reading the data file"))? {
         Some(problem) => Ok(Verdict::Bad(Reason::damaged(problem))),

@@ -3,13 +3,23 @@
 //! Without a sync per commit, LMDB's file survives the death of the process (the kernel has every byte that was
 //! written) but not that of the machine. Damage by the latter is silent: old and new pages mix. So the file says
 //! whether the environment was closed in good order, and otherwise under which boot of which machine, on which
-//! device, it was written. It cannot be kept inside what it judges.
+//! device, it was written. And it says which file it speaks of, and of which moment of that. It cannot be kept inside what it
+//! judges.
 
-use std::{fs, io, path::Path};
+use std::{
+    fs::{self, File},
+    io,
+    path::Path,
+};
 
 use serde::{Deserialize, Serialize};
 
-use super::{EnvironmentOptions, directory};
+use super::{
+    EnvironmentOptions,
+    directory::{self, DATA},
+    file,
+    start::Reason,
+};
 
 /// The newest format of the state directory that this version reads, and the one it writes.
 pub(crate) const FORMAT: u32 = 1;
@@ -37,6 +47,12 @@ pub(crate) struct Sidecar {
     /// What tells LMDB's file from copies of it, where the system tells that.
     #[serde(default)]
     pub(crate) data: Option<String>,
+    /// And this file, as which it was written. Each time that it is written it is another one.
+    #[serde(default)]
+    pub(crate) itself: Option<String>,
+    /// LMDB's last transaction when it was opened, or after it was closed, where we can read that.
+    #[serde(default)]
+    pub(crate) transaction: Option<u64>,
     /// Whether LMDB's file has its databases: until then it has nothing to lose, whatever it looks like.
     #[serde(default = "yes")]
     pub(crate) made: bool,
@@ -57,9 +73,11 @@ pub(crate) enum Found {
 }
 
 impl Sidecar {
-    /// The sidecar of an environment that is about to be made, here and now.
+    /// The sidecar of an environment that is about to be made, here and now; of one that is there: what is to be compared with
+    /// its sidecar.
     pub(crate) fn dirty(directory: &Path, options: &EnvironmentOptions) -> io::Result<Self> {
         let device = directory::device(directory)?;
+        let original = |file| options.original(&File::open(directory.join(file)).ok()?);
         Ok(Self {
             format: FORMAT,
             boot: options.boot(),
@@ -68,15 +86,11 @@ impl Sidecar {
             clean: false,
             deaths: 0,
             damage: None,
-            data: Self::data(directory, options),
+            data: original(DATA),
+            itself: original(FILE),
+            transaction: file::last_transaction(&directory.join(DATA)),
             made: false,
         })
-    }
-
-    /// What tells LMDB's file, as it is now, from copies of it.
-    pub(crate) fn data(directory: &Path, options: &EnvironmentOptions) -> Option<String> {
-        let file = fs::File::open(directory.join(directory::DATA)).ok()?;
-        options.original(&file)
     }
 
     pub(crate) fn read(directory: &Path) -> io::Result<Found> {
@@ -107,8 +121,15 @@ impl Sidecar {
         durable: bool,
         options: &EnvironmentOptions,
     ) -> io::Result<()> {
-        let text = serde_json::to_vec(self).map_err(io::Error::other)?;
-        directory::write(directory, FILE, &text, durable, options)
+        let text = |file: &File| {
+            let itself = options.original(file);
+            serde_json::to_vec(&Self {
+                itself,
+                ..self.clone()
+            })
+            .map_err(io::Error::other)
+        };
+        directory::write(directory, FILE, text, durable, options)
     }
 
     pub(crate) fn remove(directory: &Path) -> io::Result<()> {
@@ -124,14 +145,25 @@ impl Sidecar {
         }
     }
 
-    /// Why LMDB's file cannot be trusted, if so, where `now` is what [`Sidecar::dirty`] says here and now.
-    pub(crate) fn doubt(&self, now: &Self) -> Option<String> {
+    /// Whether LMDB's file is a copy of the one that this was written for, where `now` is what [`Sidecar::dirty`] says here and
+    /// now.
+    pub(crate) fn is_of_another(&self, now: &Self) -> bool {
+        differ(self.data.as_ref(), now.data.as_ref())
+    }
+
+    /// Why LMDB's file cannot be trusted, if so.
+    pub(crate) fn doubt(&self, now: &Self) -> Option<Reason> {
+        let moments = self.transaction.zip(now.transaction);
+        if moments.is_some_and(|(then, now)| now < then || self.clean && now > then) {
+            let what = "the data file is of another moment than `state.json` beside it: one of the two was replaced, or copied later";
+            return Some(Reason::damaged(what.to_owned()));
+        }
         if self.clean {
             return None;
         }
-        if self.data.is_some() && now.data.is_some() && self.data != now.data {
+        if self.is_of_another(now) || differ(self.itself.as_ref(), now.itself.as_ref()) {
             let what = "its file is a copy, made while it was in use or after its process had died: it may be of no moment at all";
-            return Some(what.to_owned());
+            return Some(Reason::outdated(what.to_owned()));
         }
         if self.sync {
             return None;
@@ -145,8 +177,14 @@ impl Sidecar {
         } else {
             return None;
         };
-        Some(format!("the state was not closed in good order, and {happened}"))
+        let what = format!("the state was not closed in good order, and {happened}");
+        Some(Reason::outdated(what))
     }
+}
+
+/// Whether both are known, and not the same.
+fn differ(then: Option<&String>, now: Option<&String>) -> bool {
+    then.zip(now).is_some_and(|(then, now)| then != now)
 }
 
 #[cfg(test)]
@@ -163,6 +201,8 @@ mod tests {
             deaths: 0,
             damage: None,
             data: Some("1-1".into()),
+            itself: None,
+            transaction: Some(7),
             made: true,
         }
     }
@@ -180,7 +220,7 @@ mod tests {
             };
             before.doubt(&now)
         };
-        assert!(copied(Some("1-2"), false, false).is_some_and(|what| what.contains("a copy")));
+        assert!(copied(Some("1-2"), false, false).is_some_and(|doubt| doubt.what.contains("a copy")));
         assert!(copied(Some("1-2"), true, false).is_some());
         assert_eq!(copied(Some("1-2"), false, true), None);
         assert_eq!(copied(None, false, false), None);
@@ -189,6 +229,26 @@ mod tests {
             ..sidecar()
         };
         assert_eq!(sidecar().doubt(&unknown), None);
+    }
+
+    #[test]
+    fn a_file_of_another_moment_is_doubted() {
+        let doubt = |then: Option<u64>, now: Option<u64>, clean| {
+            let [then, now] = [then, now].map(|transaction| Sidecar {
+                clean,
+                transaction,
+                ..sidecar()
+            });
+            then.doubt(&now)
+                .is_some_and(|doubt| doubt.what.contains("moment"))
+        };
+        // Closed: that one and no other. In use: that one, or what was committed since.
+        for (now, after_close, in_use) in [(6, true, true), (7, false, false), (8, true, false)] {
+            assert_eq!(doubt(Some(7), Some(now), true), after_close, "{now}");
+            assert_eq!(doubt(Some(7), Some(now), false), in_use, "{now}");
+        }
+        assert!(!doubt(None, Some(8), true));
+        assert!(!doubt(Some(8), None, true));
     }
 
     #[test]
@@ -227,10 +287,19 @@ mod tests {
         let directory = tempfile::tempdir().unwrap();
         let path = directory.path();
         assert_eq!(Sidecar::read(path).unwrap(), Found::Missing);
-        sidecar()
-            .write(path, true, &EnvironmentOptions::default())
-            .unwrap();
-        assert_eq!(Sidecar::read(path).unwrap(), Found::Sidecar(sidecar()));
+        let options = EnvironmentOptions::default();
+        sidecar().write(path, true, &options).unwrap();
+        let Found::Sidecar(found) = Sidecar::read(path).unwrap() else {
+            panic!("it was written")
+        };
+        assert_eq!(found.itself, Sidecar::dirty(path, &options).unwrap().itself);
+        assert_eq!(
+            Sidecar {
+                itself: None,
+                ..found
+            },
+            sidecar()
+        );
         fs::write(path.join(FILE), r#"{"format":9,"anything":"else"}"#).unwrap();
         assert_eq!(Sidecar::read(path).unwrap(), Found::Newer(9));
         for rubbish in ["", "{", r#"{"format":1}"#] {

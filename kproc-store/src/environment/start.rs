@@ -16,7 +16,8 @@ use super::{
 use crate::{OpenError, StoreSpec};
 
 /// Why a state cannot be trusted.
-pub(super) struct Reason {
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct Reason {
     pub(super) what: String,
     /// Whether the files may tell somebody something.
     pub(super) keep: bool,

@@ -8,7 +8,7 @@ use std::{
 
 use kproc_store::{Condition, EnvironmentOptions, Inspector, OpenError, StoreError};
 
-use crate::common::{Bytes, One, Random, fast_directory, small};
+use crate::common::{Bytes, One, Random, fast_directory, small, vouch_for_any_file};
 
 const DATA: &str = "data.mdb";
 
@@ -121,6 +121,7 @@ fn a_foreign_file_is_set_aside() {
 fn an_lmdb_file_of_another_program_is_set_aside() {
     let directory = fast_directory();
     make(directory.path());
+    vouch_for_any_file(directory.path());
     fs::remove_file(directory.path().join(DATA)).unwrap();
     {
         // SAFETY: nobody else has this directory.

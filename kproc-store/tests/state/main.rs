@@ -2,6 +2,7 @@
 
 mod child;
 mod common;
+mod copies;
 mod damage;
 mod disk_faults;
 mod disk_full;

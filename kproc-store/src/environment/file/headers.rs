@@ -91,7 +91,7 @@ impl Headers {
 /// What a header says.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Meta {
-    transaction: u64,
+    pub(super) transaction: u64,
     pub(super) page_size: u64,
     pub(super) last_page: u64,
     /// The tree of free pages, and the tree of databases.

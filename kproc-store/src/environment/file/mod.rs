@@ -21,10 +21,19 @@ pub(super) enum Look {
     Thorough,
 }
 
-/// Why the file cannot be opened, if so. Reads the format of 64-bit, little-endian machines, and knows of no problem
-/// elsewhere.
+/// What is here reads the format of these machines.
+const READABLE: bool = cfg!(all(target_pointer_width = "64", target_endian = "little"));
+
+/// The last transaction that was committed to the file, if it says that.
+pub(super) fn last_transaction(data: &Path) -> Option<u64> {
+    let file = File::open(data).ok().filter(|_| READABLE)?;
+    let meta = Headers::read(&file).ok()?.check().ok()?;
+    Some(meta.transaction)
+}
+
+/// Why the file cannot be opened, if so. Knows of no problem where it cannot read the format.
 pub(super) fn problem(data: &Path, look: Look) -> io::Result<Option<String>> {
-    if !cfg!(all(target_pointer_width = "64", target_endian = "little")) {
+    if !READABLE {
         return Ok(None);
     }
     let file = File::open(data)?;
