@@ -160,11 +160,9 @@ impl Base {
     pub(super) fn renew(&mut self) -> Result<(), StoreError> {
         self.reader = None;
         let environment = &self.environment;
-        let txn = environment
-            .lmdb
-            .env
-            .clone()
-            .static_read_txn()
+        let env = environment.lmdb.map.env();
+        let txn = env
+            .and_then(|env| env.clone().static_read_txn())
             .map_err(|error| StoreError::lmdb(&environment.directory, "beginning to read", &error))?;
         environment.readers.fetch_add(1, SeqCst);
         self.reader = Some(Reader {

@@ -13,6 +13,7 @@ use super::{
     base::StoreDatabase,
     directory::{self, DATA},
     file::{self, Look},
+    map::Mapped,
     meta::{self, Meta, Types},
     sidecar::{FORMAT, Found, Sidecar},
     start::{MAX_READERS, damage, database_name},
@@ -23,7 +24,7 @@ use crate::{CommitPoint, Offset, OpenError, StoreError};
 ///
 /// Each call sees the state of one commit. Not for the process that has the environment open.
 pub struct Inspector {
-    env: Env<WithoutTls>,
+    map: Mapped,
     directory: PathBuf,
     meta: Meta<'static>,
     stores: Vec<(StoreDatabase, Types)>,
@@ -126,7 +127,7 @@ impl Inspector {
             return Err(damaged("the data file is not one of kproc's".into()));
         };
         Ok(Self {
-            env,
+            map: Mapped::new(env),
             directory: directory.to_owned(),
             meta,
             stores,
@@ -222,13 +223,14 @@ impl Inspector {
     /// One read transaction.
     fn read<R>(&self, f: impl FnOnce(&RoTxn<'_>) -> Result<R, StoreError>) -> Result<R, StoreError> {
         let _gate: MutexGuard<'_, ()> = self.gate.lock().unwrap_or_else(PoisonError::into_inner);
-        let mut txn = self.env.read_txn();
+        let env = self.map.env().map_err(|error| self.fault(&error))?;
+        let mut txn = env.read_txn();
         if let Err(heed::Error::Mdb(MdbError::MapResized)) = txn {
             // SAFETY: the gate is held, so this process has no transaction open on the environment. Zero means
             // the size that the writer has given it.
-            let adapted = unsafe { self.env.resize(0) };
+            let adapted = unsafe { self.map.resize(0) };
             adapted.map_err(|error| self.fault(&error))?;
-            txn = self.env.read_txn();
+            txn = env.read_txn();
         }
         let txn = txn.map_err(|error| self.fault(&error))?;
         f(&txn)

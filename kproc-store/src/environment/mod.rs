@@ -11,6 +11,7 @@ mod file;
 mod host;
 mod inspector;
 mod lock;
+mod map;
 mod meta;
 mod open;
 mod options;
@@ -207,7 +208,11 @@ impl Environment {
 
     fn read<R>(&self, f: impl FnOnce(&heed::RoTxn<'_>) -> heed::Result<R>) -> Result<R, StoreError> {
         let _gate = self.inner.gate();
-        let result = self.inner.lmdb.env.read_txn().and_then(|txn| f(&txn));
+        let env = self.inner.lmdb.map.env();
+        let result = env.and_then(|env| {
+            let txn = env.read_txn()?;
+            f(&txn)
+        });
         result.map_err(|error| StoreError::lmdb(&self.inner.directory, "reading", &error))
     }
 
@@ -333,6 +338,10 @@ impl Environment {
         let inner = self
             .into_inner()
             .map_err(|path| StoreError::io(&path, BUFFERS_OPEN))?;
+        // Without its map it cannot be synced. It stays marked as in use, which is what it was, and is not damaged.
+        if let Err(error) = inner.lmdb.map.env() {
+            return Err(StoreError::lmdb(&inner.directory, "closing", &error));
+        }
         let Inner {
             lmdb,
             directory,
@@ -347,7 +356,7 @@ impl Environment {
             return Ok(());
         }
         let synced = options.allow(DiskStep::Sync).map_err(heed::Error::Io);
-        let synced = synced.and_then(|()| lmdb.env.force_sync());
+        let synced = synced.and_then(|()| lmdb.map.env()?.force_sync());
         // The last handle: this closes it.
         drop(lmdb);
         let mut sidecar = sidecar.into_inner().unwrap_or_else(PoisonError::into_inner);

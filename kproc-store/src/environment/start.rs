@@ -10,6 +10,7 @@ use heed::{
 use super::{
     DiskStep, EnvironmentOptions, StoreDatabase,
     directory::DATA,
+    map::Mapped,
     meta::{self, Meta, Types},
     sidecar::FORMAT,
 };
@@ -49,7 +50,7 @@ impl From<OpenError> for Failure {
 
 /// LMDB, open, with its databases.
 pub(crate) struct Started {
-    pub(super) env: Env<WithoutTls>,
+    pub(super) map: Mapped,
     pub(super) meta: Meta<'static>,
     pub(super) stores: Vec<StoreDatabase>,
 }
@@ -91,7 +92,11 @@ pub(super) fn start(
             checksum,
         })
         .collect();
-    Ok(Started { env, meta, stores })
+    Ok(Started {
+        map: Mapped::new(env),
+        meta,
+        stores,
+    })
 }
 
 fn open_lmdb(

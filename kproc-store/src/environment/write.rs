@@ -80,7 +80,7 @@ impl Inner {
     /// The only place that opens a write transaction on the stores. It ends here too, whatever happens: LMDB
     /// wants it to be committed by the thread that began it.
     fn try_transact(&self, writes: &[&[Write<'_>]], notes: Option<&Notes<'_>>) -> heed::Result<()> {
-        let mut txn = self.lmdb.env.write_txn()?;
+        let mut txn = self.lmdb.map.env()?.write_txn()?;
         let mut packed = Vec::new();
         if let Some(store) = notes.and_then(|notes| notes.clear) {
             self.store(store).database.clear(&mut txn)?;
@@ -130,11 +130,12 @@ impl Inner {
             return Err(StoreError::io(&self.directory, what));
         }
         // The reader of a process that was killed keeps pages from being used again. Perhaps that was all.
-        let dead = self.lmdb.env.clear_stale_readers();
-        if dead.map_err(|error| StoreError::lmdb(&self.directory, "clearing readers", &error))? > 0 {
+        let fault = |error: heed::Error| StoreError::lmdb(&self.directory, "growing", &error);
+        let env = self.lmdb.map.env().map_err(fault)?;
+        if env.clear_stale_readers().map_err(fault)? > 0 {
             return Ok(());
         }
-        let size = self.lmdb.env.info().map_size;
+        let size = env.info().map_size;
         let limit = self.options.max_map_size;
         if size >= limit {
             return Err(StoreError::MapFull {
@@ -148,8 +149,8 @@ impl Inner {
         // SAFETY: no transaction of this process is open on the environment. Readers are counted and there are
         // none; new ones begin, as all writing is done, with the gate locked, which our caller holds.
         allowed
-            .and_then(|()| unsafe { self.lmdb.env.resize(size) })
-            .map_err(|error| StoreError::lmdb(&self.directory, "growing", &error))
+            .and_then(|()| unsafe { self.lmdb.map.resize(size) })
+            .map_err(fault)
     }
 
     /// What a failed write means.

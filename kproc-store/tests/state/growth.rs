@@ -6,10 +6,11 @@ use kproc_store::{
     CommitPoint, Condition, Environment, EnvironmentOptions, Inspector, Marks, Offset, Store, StoreError,
     Table,
 };
+use rustix::process::{Resource, getrlimit, setrlimit};
 
 use crate::{
     child,
-    common::{Bytes, One, point, small, specs},
+    common::{Bytes, One, fast_directory, point, small, specs},
 };
 
 #[test]
@@ -333,4 +334,54 @@ fn an_environment_reopened_after_a_restore_is_the_same() {
     drop(table);
     let opened = Environment::open(directory.path(), &specs(["things"]), &small()).unwrap();
     assert_eq!(opened.condition, Condition::Intact);
+}
+
+/// LMDB gives up the old map before it asks for the new one.
+#[test]
+fn a_map_that_finds_no_room_is_an_error_and_not_a_crash() {
+    const TEST: &str = "growth::a_map_that_finds_no_room_is_an_error_and_not_a_crash";
+    let Some(directory) = child::role() else {
+        let directory = fast_directory();
+        assert_eq!(child::run(child::command(TEST, directory.path())), "");
+        return;
+    };
+    let options = EnvironmentOptions {
+        map_size: 64 << 20,
+        ..EnvironmentOptions::default()
+    };
+    let mut one = One::<u64, Bytes>::open_with(&directory, &options);
+    for (commit, keys) in [(1, 0..60), (2, 60..70)] {
+        for key in keys {
+            one.table.put(&key, &vec![1; 1_000_000]).unwrap();
+        }
+        if commit == 1 {
+            one.commit(commit);
+        }
+    }
+    // Room for what a commit needs, and not for a map of twice the size.
+    let statm = std::fs::read_to_string("/proc/self/statm").unwrap();
+    let pages: u64 = statm.split_once(' ').unwrap().0.parse().unwrap();
+    let limit = |current| {
+        let mut limit = getrlimit(Resource::As);
+        limit.current = current;
+        setrlimit(Resource::As, limit).unwrap();
+    };
+    limit(Some(pages * 4096 + (24 << 20)));
+    let error = one.try_commit(2).unwrap_err().to_string();
+    assert!(error.contains("growing"), "{error}");
+    for _ in 0..2 {
+        one.try_commit(2).unwrap_err();
+        one.table.get(&1).unwrap_err();
+        one.environment.position(0).unwrap_err();
+        one.environment.entries(0).unwrap_err();
+    }
+    one.table.detach();
+    one.environment.close().unwrap_err();
+    limit(None);
+    let one = One::<u64, Bytes>::open_with(&directory, &options);
+    assert_eq!(
+        (one.condition.clone(), one.position()),
+        (Condition::Intact, Some(1))
+    );
+    assert_eq!(one.table.len().unwrap(), 60);
 }
