@@ -4,9 +4,15 @@ use std::{collections::BTreeMap, fmt::Display, sync::Arc};
 
 use super::{ProcessorSpec, Topology};
 use crate::{
-    timer::period_millis,
+    timer::{TimerClock, period_millis},
     topic::{AnyTopic, name_problem},
 };
+
+/// How many stores with changelogs a task can have, and how much that stream time makes happen in it: timers, and processors
+/// that hear of its advances. A mark of four bytes is kept with each committed offset for each of these, and Kafka takes
+/// 4096 bytes there (`offset.metadata.max.bytes`), some of which are for other things.
+const MOST_STORES: usize = 500;
+const MOST_BY_STREAM_TIME: usize = 400;
 
 /// Everything that is wrong, in the order in which the program says it.
 pub(super) fn mistakes(topology: &Topology) -> Vec<String> {
@@ -18,6 +24,7 @@ pub(super) fn mistakes(topology: &Topology) -> Vec<String> {
     found.check_names(topology);
     found.check_topics(topology);
     found.check_starts(topology);
+    found.check_sizes(topology);
     found.check_bindings(topology);
     found.0
 }
@@ -177,6 +184,40 @@ impl Mistakes {
                         "topic `{}` is read from its earliest record by one handler and from its latest by another: \
                          a task has one position in it; write the same `start = …` in both",
                         topic.name
+                    ));
+                }
+            }
+        }
+    }
+
+    fn check_sizes(&mut self, topology: &Topology) {
+        for group in &topology.groups {
+            let processors = || {
+                group
+                    .processors
+                    .iter()
+                    .map(|number| &topology.processors[*number])
+            };
+            let stores = processors().flat_map(|processor| &processor.stores);
+            let stores = stores.filter(|(_, options)| options.changelog).count();
+            let timers = processors().flat_map(|processor| &processor.timers);
+            let timers = timers.filter(|timer| timer.clock == TimerClock::Stream).count();
+            let hear = processors().filter(|processor| processor.hears_stream_time);
+            let by_stream_time = timers + hear.count();
+            for (what, found, most) in [
+                ("stores with changelogs", stores, MOST_STORES),
+                (
+                    "timers by stream time and handlers of its advances",
+                    by_stream_time,
+                    MOST_BY_STREAM_TIME,
+                ),
+            ] {
+                if found > most {
+                    let names: Vec<_> = processors().map(|processor| &*processor.name).collect();
+                    self.add(format_args!(
+                        "processors that share inputs (`{}`) have {found} {what}, and can have {most} at most, for brokers take \
+                         4096 bytes of what is kept with an offset: have fewer, or let some processors read other topics",
+                        names.join("`, `")
                     ));
                 }
             }

@@ -246,6 +246,41 @@ fn two_stores_never_share_a_changelog() {
 }
 
 #[test]
+fn what_is_kept_with_an_offset_must_fit() {
+    fn declare<const STORES: usize, const TIMERS: usize>(to: &mut dyn Declare) {
+        to.input(0, &A, Start::Earliest);
+        to.handles_stream_time();
+        let unlogged = StoreOptions { changelog: false };
+        to.store("unlogged", unlogged, &mut Table::<String, i64>::default());
+        for store in 0..STORES {
+            let name = format!("store{store}");
+            to.store(
+                name,
+                StoreOptions::default(),
+                &mut Table::<String, i64>::default(),
+            );
+        }
+        to.every(TIMERS, Duration::from_secs(5), TimerClock::Wall);
+        for timer in 0..TIMERS {
+            to.every(timer, Duration::from_secs(5), TimerClock::Stream);
+        }
+    }
+    let most = || declares::<0>(|to, _| declare::<300, 199>(to));
+    let rest = declares::<1>(|to, _| declare::<200, 199>(to));
+    let topology = build("app", &[most(), rest], BTreeMap::new()).unwrap();
+    assert_eq!(topology.groups.len(), 1);
+    let more = declares::<1>(|to, _| declare::<201, 200>(to));
+    let mistakes = mistakes("app", &[most(), more]);
+    for (mistake, part) in mistakes.iter().zip([
+        "(`one`, `two`) have 501 stores with changelogs, and can have 500 at most",
+        "(`one`, `two`) have 401 timers by stream time and handlers of its advances, and can have 400 at most",
+    ]) {
+        assert!(mistake.contains(part), "{mistakes:#?}");
+    }
+    assert_eq!(mistakes.len(), 2);
+}
+
+#[test]
 fn bindings_that_cannot_be_are_refused() {
     let both = declares::<0>(|to, _| {
         to.input(0, &A, Start::Earliest);
