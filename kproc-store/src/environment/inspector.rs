@@ -162,7 +162,7 @@ impl Inspector {
         })
     }
 
-    /// The input positions, stream time and wall time of the last commit. The changelogs' positions are those of
+    /// The input positions and wall time of the last commit. The changelogs' positions are those of
     /// the stores.
     pub fn last_commit(&self) -> Result<CommitPoint, StoreError> {
         self.read(|txn| self.meta.commit(txn).map_err(|error| self.fault(&error)))

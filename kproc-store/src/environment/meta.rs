@@ -49,9 +49,11 @@ impl std::fmt::Display for Types {
     }
 }
 
+/// As it is stored. After it come the metadata of the inputs, in their order. (Not in states that the first versions wrote.)
 #[derive(Serialize, Deserialize)]
 struct Commit {
     inputs: Vec<(String, u64)>,
+    /// Always nothing: it is in the metadata now.
     stream_time: Option<i64>,
     committed_at: Option<i64>,
 }
@@ -134,17 +136,24 @@ impl Meta<'_> {
 
     /// The last commit; its changelog positions are those of the stores.
     pub(crate) fn commit(self, txn: &RoTxn<'_>) -> heed::Result<CommitPoint> {
-        let Some(commit) = self.get::<Commit>(txn, COMMIT)? else {
+        let Some(bytes) = self.0.get(txn, COMMIT)? else {
             return Ok(CommitPoint::default());
         };
+        let (commit, rest) = postcard::take_from_bytes::<Commit>(bytes).map_err(undecodable)?;
+        let metadata: Vec<String> = if rest.is_empty() {
+            Vec::new()
+        } else {
+            decode(rest)?
+        };
+        let mut metadata = metadata.into_iter();
         let input = |(topic, next)| InputPosition {
             topic,
             next: Offset::new(next),
+            metadata: metadata.next().unwrap_or_default(),
         };
         Ok(CommitPoint {
             changelogs: Vec::new(),
             inputs: commit.inputs.into_iter().map(input).collect(),
-            stream_time: commit.stream_time.map(Timestamp::from_millis),
             committed_at: commit.committed_at.map(Timestamp::from_millis),
         })
     }
@@ -156,10 +165,11 @@ impl Meta<'_> {
                 .iter()
                 .map(|input| (input.topic.clone(), input.next.get()))
                 .collect(),
-            stream_time: point.stream_time.map(Timestamp::as_millis),
+            stream_time: None,
             committed_at: point.committed_at.map(Timestamp::as_millis),
         };
-        self.put(txn, COMMIT, &commit)
+        let metadata: Vec<&str> = point.inputs.iter().map(|input| &*input.metadata).collect();
+        self.put(txn, COMMIT, &(commit, metadata))
     }
 
     /// Which log of this name the state comes from.
@@ -186,5 +196,9 @@ fn named(prefix: &str, store: &str) -> Vec<u8> {
 }
 
 fn decode<T: DeserializeOwned>(bytes: &[u8]) -> heed::Result<T> {
-    postcard::from_bytes(bytes).map_err(|error| heed::Error::Decoding(error.into()))
+    postcard::from_bytes(bytes).map_err(undecodable)
+}
+
+fn undecodable(error: postcard::Error) -> heed::Error {
+    heed::Error::Decoding(error.into())
 }

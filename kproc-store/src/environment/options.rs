@@ -67,6 +67,8 @@ pub struct InputPosition {
     pub topic: String,
     /// The next record to process.
     pub next: Offset,
+    /// What was committed with it.
+    pub metadata: String,
 }
 
 /// What a commit's state corresponds to.
@@ -76,8 +78,6 @@ pub struct CommitPoint {
     pub changelogs: Vec<(usize, Offset)>,
     /// For each input: the next record.
     pub inputs: Vec<InputPosition>,
-    /// The task's stream time.
-    pub stream_time: Option<Timestamp>,
     /// Wall time of the commit: a time at which the changelogs had nothing that the state has not.
     pub committed_at: Option<Timestamp>,
 }

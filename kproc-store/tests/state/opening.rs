@@ -4,7 +4,7 @@ use std::{fs, io::BufRead, path::Path, sync::Arc, time::Duration};
 
 use kproc_store::{
     CommitPoint, Condition, Environment, EnvironmentOptions, Followed, InputPosition, Marks, Offset,
-    OpenError, Store, Table, Timestamp,
+    OpenError, Store, Table,
 };
 
 use crate::{
@@ -118,14 +118,14 @@ fn the_last_commit_is_found_again_with_everything_in_it() {
         .unwrap()
         .environment;
     assert_eq!(environment.last_commit().unwrap(), CommitPoint::default());
-    let input = |topic: &str, next| InputPosition {
+    let input = |topic: &str, next, metadata: &str| InputPosition {
         topic: topic.into(),
         next: Offset::new(next),
+        metadata: metadata.into(),
     };
     let point = CommitPoint {
         changelogs: vec![(0, Offset::ZERO), (2, Offset::new(1 << 40))],
-        inputs: vec![input("words", 0), input("flüge", u64::MAX)],
-        stream_time: Some(Timestamp::EPOCH),
+        inputs: vec![input("words", 0, ""), input("flüge", u64::MAX, "v1 5 owed:abcd")],
         committed_at: Some(NOW),
     };
     environment.commit(&mut [], &point).unwrap();
@@ -144,14 +144,43 @@ fn the_last_commit_is_found_again_with_everything_in_it() {
     // The next one says less.
     environment.commit(&mut [], &CommitPoint::default()).unwrap();
     let last = environment.last_commit().unwrap();
-    assert_eq!(
-        (last.stream_time, last.committed_at, last.inputs.len()),
-        (None, None, 0)
-    );
+    assert_eq!((last.committed_at, last.inputs.len()), (None, 0));
     assert_eq!(
         last.changelogs, point.changelogs,
         "positions stay until they are changed or cleared"
     );
+}
+
+/// States of the first versions have stream time instead of what was committed with the inputs; and versions that did not
+/// know of that pass it over.
+#[test]
+fn a_commit_of_a_version_that_kept_no_metadata_is_read() {
+    let directory = tempfile::tempdir().unwrap();
+    make(directory.path(), &small(), One::close);
+    {
+        let mut options = heed::EnvOpenOptions::new();
+        // SAFETY: nobody else has this directory.
+        let env = unsafe { options.max_dbs(4).map_size(64 << 20).open(directory.path()) }.unwrap();
+        let txn = env.read_txn().unwrap();
+        let opened = env.open_databases_and_commit(txn, |opener, txn| {
+            let meta = opener.open_database::<heed::types::Bytes, heed::types::Bytes>(txn, Some("meta"))?;
+            Ok::<_, heed::Error>(heed::CommitOrAbort::<_, ()>::Commit(meta.unwrap()))
+        });
+        let meta = opened.unwrap().unwrap_commit();
+        let mut txn = env.write_txn().unwrap();
+        // One input with its position, stream time, no wall time.
+        meta.put(&mut txn, b"commit", b"\x01\x05words\x07\x01\x0a\x00")
+            .unwrap();
+        txn.commit().unwrap();
+    }
+    let one = Words::open(directory.path());
+    assert_eq!(one.condition, Condition::Intact);
+    let input = InputPosition {
+        topic: "words".into(),
+        next: Offset::new(7),
+        metadata: String::new(),
+    };
+    assert_eq!(one.environment.last_commit().unwrap().inputs, [input]);
 }
 
 #[test]

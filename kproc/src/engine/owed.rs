@@ -13,18 +13,18 @@ use crate::{
 };
 
 impl Task {
-    /// Takes stream time, and what is owed, from what was committed with an input's offset. The highest time counts. Of
-    /// several texts with that one, not all need to be of the last commit; and what is owed only gets less. Texts of
-    /// unknown form are passed over.
+    /// Takes stream time, and what is owed, from what was committed with an input's offset. The highest time counts; what
+    /// any of them owes is owed. They are committed together, so they differ only where inputs that had tasks of their own now
+    /// share one. Texts of unknown form are passed over.
     pub(crate) fn restore_time(&mut self, metadata: &str) {
         let Some(committed) = stream_time::decode(metadata) else {
             return;
         };
-        if self.work.stream_time < Some(committed.now) {
-            self.work.stream_time = Some(committed.now);
-            self.owed = committed.owed;
-        } else if self.work.stream_time == Some(committed.now) {
-            self.owed.retain(|mark| committed.owed.contains(mark));
+        self.work.stream_time = self.work.stream_time.max(Some(committed.now));
+        for mark in committed.owed {
+            if !self.owed.contains(&mark) {
+                self.owed.push(mark);
+            }
         }
     }
 
@@ -39,9 +39,13 @@ impl Task {
             let timer = self
                 .declared_timers()
                 .find(|firing| self.timer(*firing) == Some(mark));
-            let unit = (0..self.units.len()).find(|unit| self.advance(*unit) == mark);
+            let hears =
+                |unit: &usize| self.work.units[*unit].hears_stream_time && self.advance(*unit) == mark;
+            let unit = (0..self.units.len()).find(hears);
             self.plan.firings.extend(timer);
-            self.plan.unheard = self.plan.unheard.min(unit.unwrap_or(usize::MAX));
+            self.plan.unheard.extend(unit);
+            // If it is nothing that the program has, it is not owed any more, and that is to be committed.
+            self.touched = true;
         }
     }
 
@@ -52,16 +56,11 @@ impl Task {
         };
         let due = self.work.timers.due_by_stream(now);
         let timers = self.plan.firings.iter().copied().chain(due);
-        self.unheard()
-            .map(|unit| self.advance(unit))
+        let unheard = self.plan.unheard.iter();
+        unheard
+            .map(|unit| self.advance(*unit))
             .chain(timers.filter_map(|firing| self.timer(firing)))
             .collect()
-    }
-
-    /// The units that want to hear of the last advance of stream time, and have not yet.
-    pub(super) fn unheard(&self) -> impl Iterator<Item = usize> {
-        let units = self.plan.unheard..self.units.len();
-        units.filter(|unit| self.work.units[*unit].hears_stream_time)
     }
 
     fn declared_timers(&self) -> impl Iterator<Item = Firing> {

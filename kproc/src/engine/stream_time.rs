@@ -7,9 +7,6 @@ use crate::{mark::Mark, record::Timestamp};
 const VERSION: &str = "v1";
 const OWED: &str = " owed:";
 
-/// More than so many are not kept: brokers take 4096 bytes with an offset, and others need theirs.
-const MOST: usize = 400;
-
 /// What was committed.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct StreamTime {
@@ -27,7 +24,7 @@ pub(crate) fn encode(now: Option<Timestamp>, owed: &[Mark]) -> String {
         let _ = write!(text, " {}", now.as_millis());
         if !owed.is_empty() {
             text.push_str(OWED);
-            text.extend(owed.iter().take(MOST).map(Mark::to_string));
+            text.extend(owed.iter().map(Mark::to_string));
         }
     }
     text
@@ -42,6 +39,17 @@ pub(crate) fn decode(text: &str) -> Option<StreamTime> {
     };
     let now = Timestamp::from_millis(millis.parse().ok()?);
     Some(StreamTime { now, owed })
+}
+
+/// Whether it is what [`encode`] makes, or nothing.
+pub(crate) fn is_understood(text: &str) -> bool {
+    text.is_empty() || text == VERSION || decode(text).is_some()
+}
+
+/// Whether some version of kproc has written it.
+pub(crate) fn is_ours(text: &str) -> bool {
+    let digit = text.strip_prefix('v').and_then(|rest| rest.bytes().next());
+    digit.is_some_and(|digit| digit.is_ascii_digit())
 }
 
 #[cfg(test)]

@@ -15,7 +15,7 @@ use super::{
 };
 use crate::{
     clock::BoxFuture,
-    context::Workbench,
+    context::{UnitTraits, Workbench},
     error::{Error, ErrorKind},
     outbox::Mark,
     policy::MissingTimestamp,
@@ -24,25 +24,17 @@ use crate::{
 };
 
 /// What is to be done before, or instead of, the record that merging would choose.
+#[derive(Default)]
 pub(super) struct Plan {
     /// Timers to be fired whether due or not.
     pub(super) firings: VecDeque<Firing>,
-    /// The first unit that has not heard of the advance of stream time yet; past the last: all have.
-    pub(super) unheard: usize,
+    /// The units that want to hear of the last advance of stream time, and have not yet.
+    pub(super) unheard: VecDeque<usize>,
     /// The input whose record is tried again.
     pub(super) input: Option<usize>,
 }
 
 impl Plan {
-    /// Nothing, for a task of so many units.
-    pub(super) fn nothing(units: usize) -> Self {
-        Self {
-            firings: VecDeque::new(),
-            unheard: units,
-            input: None,
-        }
-    }
-
     /// Adds what was to be tried again when the task was dropped, and would not come again by itself. (What follows from an
     /// advance of stream time does: see `owed`.)
     pub(super) fn again(&mut self, carry: &Carry) {
@@ -60,9 +52,16 @@ impl Plan {
         match what {
             What::Record(input) => self.input = Some(input),
             What::Timer(firing) => self.firings.push_front(firing),
-            What::StreamTime => self.unheard = unit,
+            What::StreamTime => self.unheard.push_front(unit),
             What::Start | What::Stop | What::NoTimestamp(_) => {}
         }
+    }
+
+    /// Stream time has advanced: whoever wants to hear of it has not yet.
+    pub(super) fn advances(&mut self, units: &[UnitTraits]) {
+        self.unheard.clear();
+        self.unheard
+            .extend((0..units.len()).filter(|unit| units[*unit].hears_stream_time));
     }
 }
 
@@ -345,7 +344,7 @@ impl<'s, 't> Stretch<'s, 't> {
         let work = &*papers.work;
         if self.advances {
             if self.hears {
-                self.tools.plan.unheard = 0;
+                self.tools.plan.advances(&work.units);
             }
             let now = work.stream_time;
             self.unsettled = self.hears || now.is_some_and(|now| work.timers.is_due(TimerClock::Stream, now));
@@ -363,17 +362,9 @@ impl<'s, 't> Stretch<'s, 't> {
     /// Tells the units of an advance of stream time, and fires what is due.
     async fn settle(&mut self) -> Result<(), Box<Broken>> {
         self.unsettled = false;
-        while self.tools.plan.unheard < self.seats.len() {
-            let unit = self.tools.plan.unheard;
-            self.tools.plan.unheard += 1;
+        while let Some(unit) = self.tools.plan.unheard.pop_front() {
             *self.tools.touched = true;
-            let now = {
-                let work = &self.desk.papers.borrow().work;
-                if !work.units[unit].hears_stream_time {
-                    continue;
-                }
-                work.stream_time
-            };
+            let now = self.desk.papers.borrow().work.stream_time;
             self.other(unit, Turn::StreamTime, What::StreamTime, now).await?;
         }
         while let Some(firing) = self.tools.plan.firings.pop_front() {

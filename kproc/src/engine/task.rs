@@ -48,7 +48,7 @@ pub(crate) struct Task {
     pub(super) carry: Carry,
     pub(super) counters: Counters,
     progress: Progress,
-    /// What was owed when the last commit was made, until the task starts.
+    /// What was owed when the last commits were made, until the task starts.
     pub(super) owed: Vec<Mark>,
     /// Whether something has happened since the last commit, besides what buffers hold.
     pub(super) touched: bool,
@@ -87,7 +87,7 @@ impl Task {
         }
         let processors = group.processors.iter();
         let units: Vec<_> = processors.map(|processor| factories[*processor]()).collect();
-        let mut plan = Plan::nothing(units.len());
+        let mut plan = Plan::default();
         plan.again(&carry);
         let work = Workbench {
             task,
@@ -357,7 +357,7 @@ impl Task {
     /// Whether timers that are to fire, whether due or not, have not, or a unit has not heard of an advance of stream time: a
     /// turn that failed is to be tried again.
     pub(crate) fn owes_firings(&self) -> bool {
-        !self.plan.firings.is_empty() || self.unheard().next().is_some()
+        !self.plan.firings.is_empty() || !self.plan.unheard.is_empty()
     }
 
     /// Advances stream time, if there is one, as a record would that no handler takes. What follows from it
@@ -365,7 +365,7 @@ impl Task {
     pub(crate) fn advance_stream_time(&mut self, by: Duration) {
         if let Some(time) = &mut self.work.stream_time {
             *time = time.saturating_add(by);
-            self.plan.unheard = 0;
+            self.plan.advances(&self.work.units);
             self.touched = true;
         }
     }

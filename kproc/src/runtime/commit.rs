@@ -24,7 +24,7 @@ use super::{
 use crate::{
     clock::Clock,
     cluster::{ClusterErrorKind, CommittedOffset, OffsetCommit, Ownership, Positions},
-    engine::{Attached, Task, TaskCommit, stream_time},
+    engine::{Attached, Task, TaskCommit},
     record::{Offset, Timestamp, TopicPartition},
 };
 
@@ -168,13 +168,10 @@ impl Worker {
             let passed = passed(task, &seat.slot.inputs, commit.as_ref(), all);
             let commit = (commit.is_some() || !passed.is_empty()).then(|| {
                 let mut commit = commit.unwrap_or_else(|| task.unchanged());
-                commit
-                    .inputs
-                    .retain(|(number, _)| passed.iter().all(|(other, _)| other != number));
-                commit.inputs.extend(passed);
-                if commit.inputs.is_empty() {
-                    commit.inputs = committed_before(&seat.slot.inputs);
-                }
+                let mut inputs: BTreeMap<usize, Offset> = committed_before(&seat.slot.inputs).collect();
+                inputs.extend(commit.inputs);
+                inputs.extend(passed);
+                commit.inputs = inputs.into_iter().collect();
                 commit
             });
             if !task.outbox().is_empty() {
@@ -352,13 +349,12 @@ fn passed(task: &Task, inputs: &[Input], commit: Option<&TaskCommit>, all: bool)
     passed
 }
 
-/// Where the inputs were at the last commit. What only a timer has done goes with these: without any offset, nobody would
-/// ask whether the partitions are still ours.
-pub(super) fn committed_before(inputs: &[Input]) -> Vec<(usize, Offset)> {
+/// Where the inputs were at the last commit. Those of which nothing new was read are committed again: what is kept with a
+/// task's offsets is then of one moment; and if only a timer has done something, nobody would ask whether the partitions are
+/// still ours if there were no offset at all.
+pub(super) fn committed_before(inputs: &[Input]) -> impl Iterator<Item = (usize, Offset)> {
     let numbered = inputs.iter().enumerate();
-    numbered
-        .filter_map(|(number, input)| Some((number, input.committed.as_ref()?.next)))
-        .collect()
+    numbered.filter_map(|(number, input)| Some((number, input.committed.as_ref()?.next)))
 }
 
 /// Writes a task's state, with the positions it corresponds to.
@@ -388,10 +384,11 @@ async fn save(
         .inputs
         .iter()
         .filter_map(|input| {
-            let next = input.committed.as_ref()?.next;
+            let committed = input.committed.as_ref()?;
             Some(InputPosition {
                 topic: input.partition.topic.to_string(),
-                next,
+                next: committed.next,
+                metadata: committed.metadata.clone(),
             })
         })
         .collect();
@@ -408,7 +405,6 @@ async fn save(
                 .filter_map(|log| Some((log.store, log.next?)))
                 .collect(),
             inputs: inputs.clone(),
-            stream_time: stream_time::decode(&commit.metadata).map(|time| time.now),
             committed_at: Some(at),
         };
         let mut own: Vec<(usize, &mut Buffer)> = buffers

@@ -1,14 +1,15 @@
-//! Finds out when all input that is there has been processed and committed.
+//! Finds out when all input that is there has been processed and committed, and all that follows from it by stream time.
 //!
-//! Only what the cluster says counts: every partition of every input is committed up to its end, twice in a row
-//! with nothing written in between. Outputs are written before the offsets of their inputs are committed, so
-//! topics between processors are included.
+//! Only what the cluster says counts: every partition of every input is committed up to its end, and with it that nothing is
+//! owed, twice in a row with nothing written in between. Outputs are written before the offsets of their inputs are
+//! committed, so topics between processors are included.
 
 use std::{collections::BTreeMap, sync::Arc, time::Duration};
 
 use tokio::sync::oneshot;
 
 use super::{
+    committed,
     error::RunError,
     lend::Borrower,
     order::{Done, WorkerHandle, WorkerOrder},
@@ -105,8 +106,11 @@ impl Watch {
         let mut ends = Ends::new();
         for (partition, committed) in partitions.into_iter().zip(committed) {
             let marks = reader.watermarks(partition.clone()).await?;
+            let owes = committed
+                .as_ref()
+                .is_some_and(|committed| committed::owes(&committed.metadata));
             let done = committed.map_or(marks.earliest, |committed| committed.next);
-            if done < marks.latest {
+            if owes || done < marks.latest {
                 return Ok(None);
             }
             ends.insert(partition, marks.latest);

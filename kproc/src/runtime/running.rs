@@ -76,7 +76,8 @@ impl Running {
     }
 
     /// Resolves when all input that is there has been processed and committed: every partition of every input,
-    /// topics between processors included. Fails if the application ends before.
+    /// topics between processors included, and so are advances of stream time and the timers that were due by it. Fails if
+    /// the application ends before.
     pub fn drained(&self) -> impl Future<Output = Result<(), RunError>> + Send + use<> {
         let (reply, answer) = oneshot::channel();
         self.ask(Request::Drain(reply), async move {

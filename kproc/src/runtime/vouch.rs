@@ -36,7 +36,7 @@ impl Worker {
                 && let Some(task) = &seat.slot.task
             {
                 let mut commit = task.unchanged();
-                commit.inputs = committed_before(&seat.slot.inputs);
+                commit.inputs = committed_before(&seat.slot.inputs).collect();
                 offsets.extend(last);
                 unchanged.push((tenure, commit));
             }

@@ -55,6 +55,17 @@ impl EmbeddedCluster {
         })
     }
 
+    /// A group has committed this, whoever it was.
+    pub(crate) fn commit(&self, group: &str, place: TopicPartition, offset: CommittedOffset) {
+        self.shared.with(|core| {
+            let number = super::group::CommitNumber(core.number());
+            core.groups
+                .entry(group.into())
+                .or_default()
+                .put(number, place, offset);
+        });
+    }
+
     /// Over which connection the owner of a partition came, if it has one.
     pub(crate) fn owner(&self, group: &str, place: &TopicPartition) -> Option<u64> {
         self.shared.with(|core| {

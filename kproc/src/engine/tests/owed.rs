@@ -202,16 +202,59 @@ fn what_the_program_does_not_have_any_more_is_not_owed() {
     let text = |marks: &[crate::mark::Mark]| {
         crate::engine::stream_time::encode(Some(Timestamp::from_millis(45)), marks)
     };
-    // Of several texts of the same time, not all are of the last commit; of an earlier time, none is.
-    for text in [
-        "v1 44 owed:abcd".into(),
-        text(&owed),
-        text(&owed[..2]),
-        "v1 7".into(),
-    ] {
+    for text in [text(&owed[..2]), text(&owed[1..])] {
         rig.task.restore_time(&text);
     }
     rig.start().unwrap();
     rig.run().unwrap();
-    assert_eq!(trouble.diary.read(), ["late 1 45"]);
+    assert_eq!(trouble.diary.read(), ["late 1 45", "late 2 45"]);
+    assert_eq!(rig.commit().unwrap().1.metadata, "v1 45");
+}
+
+/// Else it would seem to be owed for ever.
+#[test]
+fn that_nothing_is_owed_any_more_is_committed_also_if_nothing_happens() {
+    let mut rig = Rig::of(Trouble::of(&[]).processors(), TaskSettings::default());
+    rig.task.restore_time("v1 45 owed:abcd");
+    rig.start().unwrap();
+    rig.run().unwrap();
+    assert_eq!(rig.commit().unwrap().1.metadata, "v1 45");
+    assert!(rig.commit().is_none());
+}
+
+#[test]
+fn a_program_with_its_processors_in_another_order_does_what_is_owed_once() {
+    for failing in FAILING {
+        let trouble = Trouble::of(&[(failing, Kind::Error)]);
+        let mut rig = trouble.rig(TaskSettings::default());
+        rig.feed("a", &[rec("2", 45)]);
+        rig.run().unwrap_err();
+        let (_, commit) = rig.commit().unwrap();
+        let again = Trouble::of(&[]);
+        let mut processors = again.processors();
+        processors.reverse();
+        let mut rig = Rig::of(processors, TaskSettings::default());
+        rig.task.restore_time(&commit.metadata);
+        rig.start().unwrap();
+        rig.run().unwrap();
+        let diary = [trouble.diary.read(), again.diary.read()].concat();
+        assert!(in_order(&diary, failing), "{failing}: {diary:?}");
+    }
+}
+
+/// One of their processors reads the other's input now, or a new one reads both.
+#[test]
+fn of_groups_that_have_become_one_each_had_what_it_owed() {
+    let texts = [
+        format!("v1 45 owed:{}", crate::mark::Mark::of("p1 timer 1")),
+        format!("v1 46 owed:{}", crate::mark::Mark::of("p2 stream time")),
+    ];
+    for texts in [[0, 1], [1, 0]].map(|order| order.map(|number| &texts[number])) {
+        let trouble = Trouble::of(&[]);
+        let mut rig = Rig::of(trouble.processors(), TaskSettings::default());
+        texts.iter().for_each(|text| rig.task.restore_time(text));
+        rig.start().unwrap();
+        rig.run().unwrap();
+        assert_eq!(trouble.diary.read(), ["hears 2 46", "early 1 46"]);
+    }
 }

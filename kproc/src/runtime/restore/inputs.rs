@@ -14,8 +14,8 @@ use super::{
     Restore,
 };
 use crate::{
+    TaskId,
     cluster::{ClusterErrorKind, CommittedOffset, Isolation, OffsetCommit, SeekTo, Watermarks},
-    engine::stream_time,
     processor::Start,
     record::{Offset, Partition, TopicPartition},
 };
@@ -42,6 +42,7 @@ impl Restore {
         let (stateful, restored) = restored(slot);
         for (number, (input, saved)) in slot.inputs.iter_mut().zip(saved).enumerate() {
             if let Some(committed) = &input.committed {
+                refuse_newer(&input.partition, committed, "committed offset")?;
                 if let (Some(then), Some(now)) = (committed::origin(&committed.metadata), input.origin) {
                     if !then.is_same(now) {
                         return Err(of_the_old_one(&input.partition, "the committed offset"));
@@ -74,8 +75,11 @@ impl Restore {
                     input = %input.partition, offset = %next,
                     "the group's committed offset is gone (its retention?); the one saved with the state is used"
                 );
+                refuse_newer(&input.partition, &saved, "position in the state directory")?;
                 input.queue.seek(SeekTo::At(next));
-                input.committed = Some(saved);
+                // The group is to know it again, whether there is anything new or not.
+                let time = committed::stream_time(&saved.metadata).to_owned();
+                first.push(self.set(task, input, next, &time));
                 continue;
             }
             if restored && !begun {
@@ -115,18 +119,7 @@ impl Restore {
                     ends.stable
                 }
             };
-            let marks = committed::marks(&self.plan.topology, task.group);
-            let metadata = committed::encode("", input.origin, &marks);
-            input.committed = Some(CommittedOffset {
-                next,
-                metadata: metadata.clone(),
-            });
-            first.push(OffsetCommit {
-                partition,
-                ownership: input.ownership,
-                next,
-                metadata,
-            });
+            first.push(self.set(task, input, next, ""));
         }
         if first.is_empty() {
             return Ok(Whose::Ours);
@@ -142,6 +135,22 @@ impl Restore {
                 &error,
             )),
             Ok(()) => Ok(Whose::Ours),
+        }
+    }
+
+    /// Sets an input's position. What to commit for it.
+    fn set(&self, task: TaskId, input: &mut Input, next: Offset, stream_time: &str) -> OffsetCommit {
+        let marks = committed::marks(&self.plan.topology, task.group);
+        let metadata = committed::encode(stream_time, input.origin, &marks);
+        input.committed = Some(CommittedOffset {
+            next,
+            metadata: metadata.clone(),
+        });
+        OffsetCommit {
+            partition: input.partition.clone(),
+            ownership: input.ownership,
+            next,
+            metadata,
         }
     }
 
@@ -179,7 +188,7 @@ impl Restore {
                 };
                 let one = CommittedOffset {
                     next: position.next,
-                    metadata: stream_time::encode(last.stream_time, &[]),
+                    metadata: position.metadata,
                 };
                 // Several processors: they commit together; a crash may have come between.
                 let earlier = saved[input].take().filter(|other| other.next < one.next);
@@ -196,6 +205,21 @@ impl Restore {
         })
         .await
     }
+}
+
+/// What a newer version has kept with a position is not passed over: stream time would begin anew, and what was owed would be
+/// forgotten.
+fn refuse_newer(partition: &TopicPartition, position: &CommittedOffset, whose: &str) -> Result<(), RunError> {
+    if !committed::is_newer(&position.metadata) {
+        return Ok(());
+    }
+    Err(RunError::Cluster {
+        what: format!("input {partition}"),
+        reason: format!(
+            "a newer version of kproc has written what is kept with its {whose} ({:?}), and this version does not understand              it: run that version. To go on with this one, set the group's offsets (with all instances stopped,              `kafka-consumer-groups --reset-offsets --to-current`): stream time then begins anew, and timers that had failed              do not fire again",
+            position.metadata
+        ),
+    })
 }
 
 /// Whether the task has changelogs, and whether anything is in them.

@@ -6,6 +6,7 @@ mod draining;
 mod failing;
 mod kit;
 mod leaks;
+mod owed;
 mod producing;
 mod rebalancing;
 mod restoring;
