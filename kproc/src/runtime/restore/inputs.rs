@@ -190,9 +190,10 @@ impl Restore {
                     next: position.next,
                     metadata: position.metadata,
                 };
-                // Several processors: they commit together; a crash may have come between.
-                let earlier = saved[input].take().filter(|other| other.next < one.next);
-                saved[input] = Some(earlier.unwrap_or(one));
+                // Several processors: their states follow a commit in this order, and a crash may have come between. One that
+                // is behind lacks nothing, for its changelogs had no more.
+                let further = saved[input].take().filter(|other| other.next >= one.next);
+                saved[input] = Some(further.unwrap_or(one));
             }
         }
         Ok(saved)

@@ -1,10 +1,12 @@
 //! What is checked before anything is joined, and where processing begins.
 
+use std::{borrow::Cow, time::Duration};
+
 use crate::{
-    Context, Offset, Partition, Processor, Record, Result, Topic, TopicPartition,
+    Context, Offset, Partition, Processor, Record, Result, Table, Topic, TopicPartition,
     engine::factory,
-    processor::{Declare, Start},
-    runtime::{Found, RunError, RunState, TopicState, find_topics},
+    processor::{Declare, Start, StoreOptions},
+    runtime::{Found, RunError, RunState, TopicState, Transactions, find_topics},
     testing::exec::Executor,
 };
 
@@ -204,6 +206,65 @@ fn c23_offsets_that_have_expired_do_not_make_it_count_twice() {
     assert_eq!(world.stop(&instance), Ok(()));
     assert_eq!(world.last_values("counts", 1)["k"], 11);
     assert_eq!(world.diary.offsets(0), (0..11).collect::<Vec<_>>());
+}
+
+/// Has a store, and writes nothing to it.
+#[derive(Default)]
+struct Keeps(Table<String, i64>);
+
+impl Processor for Keeps {
+    fn name() -> Cow<'static, str> {
+        "keeps".into()
+    }
+
+    fn declare(&mut self, to: &mut dyn Declare) {
+        to.input(0, &WORDS, Start::Earliest);
+        to.store("kept", StoreOptions::default(), &mut self.0);
+    }
+
+    async fn process(&mut self, _: &mut Context<'_>, _: &Record<'_>) -> Result<()> {
+        Ok(())
+    }
+}
+
+/// The states of a task's processors are written one after the other, and a crash may come between.
+#[test]
+fn c23_of_two_states_the_one_that_is_further_tells_where_it_was() {
+    let mut went_on = false;
+    for steps in 0..60 {
+        let mut world = World::of_words(Executor::new(1));
+        let start = |world: &mut World| {
+            let mut settings = world.settings("a");
+            let timeout = Duration::from_secs(60);
+            settings.transactions = Some(Transactions { timeout });
+            let counter = world.counter(1, None);
+            world.start_app(settings, vec![counter, factory(Keeps::default)])
+        };
+        world.write("words", 0, "k", 0);
+        let first = start(&mut world);
+        world.drain(&first);
+        world.write("words", 0, "k", 1);
+        world.until("it is counted", |world| world.diary.lines().len() == 2);
+        for _ in 0..steps {
+            world.executor.step();
+        }
+        world.crash(&first);
+        let place = TopicPartition::new("words", Partition::new(0));
+        world.until("it is out of the group", |world| {
+            world.cluster.owner(APP, &place).is_none()
+        });
+        let forget = vec![(place, None)];
+        world.admin(async |admin| admin.set_group_offsets(APP.into(), forget).await);
+        let second = start(&mut world);
+        // If neither of them has the commit, nothing tells where it was, and the instance ends.
+        if world.finish(second.running.drained()).is_ok() {
+            assert_eq!(world.stop(&second), Ok(()));
+            assert_eq!(world.last_values("counts", 4)["k"], 2, "{steps}");
+            let again = world.diary.lines().len() > 2;
+            went_on |= !again;
+        }
+    }
+    assert!(went_on);
 }
 
 #[test]
