@@ -66,6 +66,15 @@ impl EmbeddedCluster {
         });
     }
 
+    /// A group loses an offset.
+    pub(crate) fn forget(&self, group: &str, place: &TopicPartition) {
+        self.shared.with(|core| {
+            if let Some(group) = core.groups.get_mut(group) {
+                group.offsets.remove(place);
+            }
+        });
+    }
+
     /// Over which connection the owner of a partition came, if it has one.
     pub(crate) fn owner(&self, group: &str, place: &TopicPartition) -> Option<u64> {
         self.shared.with(|core| {

@@ -6,7 +6,7 @@ use std::{collections::BTreeMap, fmt};
 use super::{
     super::super::passages::{self, COMMIT, FALL_BACK, RESTORE, SETTLEMENT, STATE_FOLLOWS, STOP},
     run::Course,
-    site::{STARTS_AGAIN, THAWS, THAWS_LATE, THAWS_TIMED_OUT},
+    site::{OFFSETS_LOST, STARTS_AGAIN, THAWS, THAWS_LATE, THAWS_TIMED_OUT},
 };
 use crate::testing::{coverage::Meeting, faults};
 
@@ -42,11 +42,12 @@ const DUE: &[(&str, &[&str])] = &[
 ];
 
 /// What happens at all.
-const ONCE: [&str; 15] = [
+const ONCE: [&str; 16] = [
     passages::WANTED_BACK_UNRESTORED,
     passages::LOST_UNRESTORED,
     passages::REBUILT,
     STARTS_AGAIN,
+    OFFSETS_LOST,
     "lose state",
     "swap state",
     "copy state, or put the copy back",

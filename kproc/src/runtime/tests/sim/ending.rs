@@ -1,17 +1,21 @@
 //! What is judged when all is over: that everything was processed and committed, and that each state on disk, old ones
 //! too, is what its changelog comes to at the position that the state has.
 
-use std::{fs, ops::Bound, ops::ControlFlow, path::Path};
+use std::{
+    fs,
+    ops::{Bound, ControlFlow},
+    path::{Path, PathBuf},
+};
 
 use kproc_store::{Inspector, StoreError};
 
 use super::{
-    super::kit::APP,
+    super::{super::committed, kit::APP},
     machine::Machine,
     observer::Observer,
     workload::{Rows, Verdict, Write},
 };
-use crate::{Offset, Partition, TopicPartition};
+use crate::{Offset, Partition, TopicPartition, cluster::CommittedOffset};
 
 /// Each partition of the input is committed to its end.
 pub(super) fn all_is_committed(observer: &Observer, input: &[Write]) -> Verdict {
@@ -48,6 +52,34 @@ pub(super) fn state_is_right(directory: &Path, observer: &Observer, machine: &Ma
         }
     }
     Ok(())
+}
+
+/// Whether there are states of this partition, and each of them is of the commit that the group has.
+pub(super) fn is_known_to_states(
+    directories: &[PathBuf],
+    place: &TopicPartition,
+    offset: &CommittedOffset,
+) -> bool {
+    let time = committed::stream_time(&offset.metadata);
+    let mut known = false;
+    for directory in directories {
+        for processor in names(directory) {
+            let directory = directory.join(processor).join(place.partition.to_string());
+            let Ok(last) = Inspector::open(&directory).and_then(|state| Ok(state.last_commit())) else {
+                continue;
+            };
+            for input in last.into_iter().flat_map(|last| last.inputs) {
+                if input.topic != *place.topic {
+                    continue;
+                }
+                if (input.next, committed::stream_time(&input.metadata)) != (offset.next, time) {
+                    return false;
+                }
+                known = true;
+            }
+        }
+    }
+    known
 }
 
 fn environment_is_right(

@@ -8,6 +8,7 @@ use std::{
 };
 
 use super::{
+    chance::Chance,
     ending,
     event::{Kind, happen},
     observer::Observer,
@@ -17,7 +18,8 @@ use super::{
     workload::{End, Judge, Mode, Verdict, Write},
 };
 use crate::{
-    Clock,
+    Clock, TopicPartition,
+    cluster::CommittedOffset,
     outbox::{Outbox, RawRecord},
     runtime::RunError,
     testing::{
@@ -60,6 +62,8 @@ const NEVER: Duration = Duration::from_secs(3600);
 const MOST_DAMAGES: u32 = 200;
 /// What goes on for so long is more than a little.
 const A_LITTLE: Duration = Duration::from_millis(50);
+/// The subject of the chances that offsets are lost.
+const OFFSETS: u64 = 3;
 /// The crew of what a trial itself waits for.
 const JUDGES: Crew = Crew(u64::MAX);
 
@@ -84,6 +88,8 @@ pub(super) fn run_on(executor: Executor, trial: &Trial) -> Course {
         zombies: false,
         late: false,
         damages: 0,
+        lost: Vec::new(),
+        asked: 0,
         lines: 0,
         events: Vec::new(),
         mishaps: Vec::new(),
@@ -118,6 +124,11 @@ fn tells_of_damage(error: &RunError) -> bool {
     error.to_string().contains("does not match its checksum")
 }
 
+/// Whether an instance has ended because nothing told it where it was.
+fn tells_of_lost_offsets(error: &RunError) -> bool {
+    error.to_string().contains("no committed offset any more")
+}
+
 struct Run {
     judge: Box<dyn Judge>,
     observer: Observer,
@@ -129,6 +140,10 @@ struct Run {
     late: bool,
     /// How many instances have ended over a value that is not what was written.
     damages: u32,
+    /// The offsets that the group has lost.
+    lost: Vec<(TopicPartition, CommittedOffset)>,
+    /// How many instances have ended because nothing told them where they were.
+    asked: u32,
     /// Lines of the diary that were judged.
     lines: usize,
     events: Vec<Happened>,
@@ -177,12 +192,20 @@ impl Run {
         self.until("all have stopped", Site::all_down)?;
         self.end_mishaps();
         self.site.calm_down();
+        self.lost = self.site.forget_offsets(&mut Chance::of(trial.seed, OFFSETS));
         self.drain()?;
+        let fired = self.site.fired_by_stream();
         let enough = self.site.clock().now() + trial.workload.lingers();
         self.site.clock().schedule(enough, || {});
         self.until("some time has passed", |site| site.clock().now() >= enough)?;
         self.site.stop_all();
         self.until("those that have finished it have stopped", Site::all_down)?;
+        let later = self.site.fired_by_stream() - fired;
+        if later > 0 {
+            return Err(format!(
+                "all was processed, it was said, and {later} timers of stream time fired after that"
+            ));
+        }
         // The markers of the last transactions are still on their way.
         while self.step()? {}
         self.observer.look_again(&self.site.world.cluster)?;
@@ -206,10 +229,10 @@ impl Run {
     }
 
     /// Instances process all that is left. They may have to be started again, for what has come to harm is found only when it
-    /// is read.
+    /// is read; and of lost offsets a person is asked only where the state is elsewhere.
     fn drain(&mut self) -> Verdict {
         loop {
-            let found = self.damages;
+            let (found, asked) = (self.damages, self.asked);
             for slot in 0..SLOTS.len() {
                 self.site.start(slot);
             }
@@ -220,6 +243,10 @@ impl Run {
                 return Ok(());
             };
             self.until("what has failed is down", |site| site.is_down(0))?;
+            if self.asked > asked {
+                self.site.set_offsets(&self.lost);
+                continue;
+            }
             if self.damages == found || self.damages > MOST_DAMAGES || !self.site.machine(0).is_harmed() {
                 return Err(format!("what is left cannot be processed: {error}"));
             }
@@ -263,7 +290,9 @@ impl Run {
         for (slot, outcome) in self.site.take_ended()? {
             let Err(error) = outcome else { continue };
             self.damages += u32::from(tells_of_damage(&error));
-            if self.clean {
+            let asks = !self.lost.is_empty() && tells_of_lost_offsets(&error);
+            self.asked += u32::from(asks);
+            if self.clean && !asks {
                 return Err(format!("the instance in {} has failed: {error}", SLOTS[slot]));
             }
         }

@@ -1,16 +1,21 @@
 //! Where a trial takes place: a cluster, and slots in which instances come and go, each with a state directory.
 
 use std::{
-    collections::BTreeMap,
+    collections::{BTreeMap, BTreeSet},
     fs,
     os::unix::fs::MetadataExt,
     path::{Path, PathBuf},
-    sync::Arc,
+    sync::{
+        Arc,
+        atomic::{AtomicU64, Ordering::Relaxed},
+    },
     time::{Duration, SystemTime},
 };
 
 use super::{
     super::kit::{APP, Instance, World},
+    chance::Chance,
+    ending,
     harm::Harm,
     machine::{self, Machine},
     plan::Plan,
@@ -18,7 +23,8 @@ use super::{
     workload::{Diary, Line, Mode, Stand},
 };
 use crate::{
-    Clock, Policy, Retry, TopicPartition,
+    Clock, Partition, Policy, Retry, TopicPartition,
+    cluster::CommittedOffset,
     runtime::{RunError, RunState, Settings, Transactions},
     testing::{clock::SimClock, exec::Executor},
 };
@@ -39,6 +45,8 @@ const SESSION: Duration = Duration::from_secs(1);
 pub(super) const THAWS: &str = "it goes on";
 pub(super) const THAWS_LATE: &str = "it goes on after its session";
 pub(super) const THAWS_TIMED_OUT: &str = "it goes on after its session and its transactions' time-out";
+/// The group has lost offsets.
+pub(super) const OFFSETS_LOST: &str = "offsets are lost";
 /// One that has failed is started again, as by a supervisor.
 pub(super) const STARTS_AGAIN: &str = "started again after a failure";
 
@@ -60,6 +68,7 @@ pub(super) struct Site {
     slots: [Slot; SLOTS.len()],
     machines: [Arc<Machine>; SLOTS.len()],
     started: u64,
+    by_stream: Arc<AtomicU64>,
     /// By how many minutes the wall clock was set back, all in all.
     pub(super) set_back: i64,
     /// Nothing happens to state that would be a reason to begin it anew.
@@ -120,9 +129,54 @@ impl Site {
             diary: Diary::default(),
             slots: [(); SLOTS.len()].map(|()| Slot::default()),
             started: 0,
+            by_stream: Arc::default(),
             set_back: 0,
             state_is_safe: plan.events.iter().all(|event| event.kind.spares_state()),
             wrong: None,
+        }
+    }
+
+    /// How many timers of stream time have fired.
+    pub(super) fn fired_by_stream(&self) -> u64 {
+        self.by_stream.load(Relaxed)
+    }
+
+    /// The group loses the offsets of some partitions, if all states of these know them. What they were. (At least once, and
+    /// where state may have come to harm, a person would have to say where it was; and so if only some inputs of a task are
+    /// forgotten.)
+    pub(super) fn forget_offsets(&self, chance: &mut Chance) -> Vec<(TopicPartition, CommittedOffset)> {
+        if !self.state_is_safe || self.trial.mode != Mode::ExactlyOnce {
+            return Vec::new();
+        }
+        let directories: Vec<PathBuf> = (0..SLOTS.len())
+            .map(|slot| self.directory(slot).join(APP))
+            .collect();
+        let cluster = &self.world.cluster;
+        let mut offsets = cluster.offsets(APP);
+        let unknown: BTreeSet<Partition> = offsets
+            .iter()
+            .filter(|(place, offset)| !ending::is_known_to_states(&directories, place, offset))
+            .map(|(place, _)| place.partition)
+            .collect();
+        let kept = chance.next();
+        offsets.retain(|(place, _)| {
+            let number = place.partition;
+            !unknown.contains(&number) && kept >> (number.get() % 64) & 1 == 0
+        });
+        offsets.iter().for_each(|(place, _)| cluster.forget(APP, place));
+        if !offsets.is_empty() {
+            self.clock().happens_to(None, OFFSETS_LOST);
+        }
+        offsets
+    }
+
+    /// A person sets those that the group still does not know.
+    pub(super) fn set_offsets(&self, lost: &[(TopicPartition, CommittedOffset)]) {
+        let known = self.world.cluster.offsets(APP);
+        for (place, offset) in lost {
+            if !known.iter().any(|(other, _)| other == place) {
+                self.world.cluster.commit(APP, place.clone(), offset.clone());
+            }
         }
     }
 
@@ -167,6 +221,7 @@ impl Site {
             clock: self.clock(),
             diary: self.diary.clone(),
             panics: self.panics,
+            by_stream: self.by_stream.clone(),
         };
         let factories = self.trial.workload.factories(&stand);
         let instance = self.world.start_app(self.settings(slot), factories);

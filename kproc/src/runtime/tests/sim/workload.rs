@@ -7,7 +7,10 @@
 use std::{
     collections::BTreeMap,
     fmt,
-    sync::{Arc, Mutex},
+    sync::{
+        Arc, Mutex,
+        atomic::{AtomicU64, Ordering::Relaxed},
+    },
     time::Duration,
 };
 
@@ -150,6 +153,8 @@ pub(super) struct Stand {
     pub(super) diary: Diary,
     /// One in so many records makes its handler panic, and one in so many timers panics or fails; `None`: none does.
     pub(super) panics: Option<u64>,
+    /// How many timers of stream time have fired, all in all.
+    pub(super) by_stream: Arc<AtomicU64>,
 }
 
 /// Something in a handler that went wrong.
@@ -180,6 +185,11 @@ impl Stand {
     /// The end of a timer's turn: it may panic or fail, if handlers do.
     pub(super) fn fired(&self) -> Result<()> {
         self.stumble("a timer", &[(1, Unlucky::Panics), (2, Unlucky::Fails)])
+    }
+
+    /// The beginning of the turn of a timer that goes by stream time.
+    pub(super) fn fires_by_stream(&self) {
+        self.by_stream.fetch_add(1, Relaxed);
     }
 
     /// The end of every handler: a record of this topic was processed, or panics.

@@ -80,6 +80,7 @@ impl Processor for ByStream {
     }
 
     async fn punctuate(&mut self, ctx: &mut Context<'_>, timer: Timer, now: Timestamp) -> Result<()> {
+        self.stand.fires_by_stream();
         let partition = ctx.task().partition;
         if timer == Timer::Every(1) {
             let beat = (now.as_millis(), "");
