@@ -214,6 +214,12 @@ impl SimClock {
         std::mem::replace(&mut self.lock().mishaps, mishaps)
     }
 
+    /// From now on, no request goes wrong by chance.
+    #[cfg(test)]
+    pub(crate) fn spare_requests(&self) {
+        self.lock().mishaps.iter_mut().for_each(Mishaps::spare_requests);
+    }
+
     /// Something happens to a crew from outside; `None`: to all.
     #[cfg(test)]
     pub(crate) fn happens_to(&self, crew: Option<Crew>, what: &'static str) {

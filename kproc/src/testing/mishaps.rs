@@ -42,6 +42,11 @@ impl Mishaps {
         }
     }
 
+    /// From here on, no request goes wrong.
+    pub(crate) fn spare_requests(&mut self) {
+        self.requests = None;
+    }
+
     /// What went wrong so far.
     pub(crate) fn struck(&self) -> &[Mishap] {
         &self.struck

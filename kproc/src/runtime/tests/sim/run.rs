@@ -190,10 +190,11 @@ impl Run {
         self.site.leave_alone();
         self.site.stop_all();
         self.until("all have stopped", Site::all_down)?;
-        self.end_mishaps();
+        self.site.clock().spare_requests();
         self.site.calm_down();
         self.lost = self.site.forget_offsets(&mut Chance::of(trial.seed, OFFSETS));
         self.drain()?;
+        self.end_mishaps();
         let fired = self.site.fired_by_stream();
         let enough = self.site.clock().now() + trial.workload.lingers();
         self.site.clock().schedule(enough, || {});
