@@ -217,7 +217,10 @@ fn refuse_newer(partition: &TopicPartition, position: &CommittedOffset, whose: &
     Err(RunError::Cluster {
         what: format!("input {partition}"),
         reason: format!(
-            "a newer version of kproc has written what is kept with its {whose} ({:?}), and this version does not understand              it: run that version. To go on with this one, set the group's offsets (with all instances stopped,              `kafka-consumer-groups --reset-offsets --to-current`): stream time then begins anew, and timers that had failed              do not fire again",
+            "a newer version of kproc has written what is kept with its {whose} ({:?}), and this version does not understand \
+             it: run that version. To go on with this one, set the group's offsets (with all instances stopped, \
+             `kafka-consumer-groups --reset-offsets --to-current`): stream time then begins anew, and timers that had failed \
+             do not fire again",
             position.metadata
         ),
     })
