@@ -23,9 +23,10 @@ use std::{
     fmt,
     path::{Path, PathBuf},
     sync::{
-        Arc, Mutex, MutexGuard, PoisonError,
+        Arc, Mutex, MutexGuard, OnceLock, PoisonError,
         atomic::{AtomicUsize, Ordering::SeqCst},
     },
+    time::Duration,
 };
 
 pub(crate) use base::{Base, BaseRange};
@@ -42,7 +43,7 @@ use self::{
     start::{Failure, Started},
     write::{Notes, Write},
 };
-use crate::{Buffer, Marks, Offset, OpenError, StoreError, StoreSpec};
+use crate::{Buffer, Marks, Offset, OpenError, StoreError, StoreSpec, Timestamp};
 
 /// An LMDB environment, locked against other writers for as long as it lives.
 pub struct Environment {
@@ -65,6 +66,8 @@ pub(crate) struct Inner {
     specs: Vec<StoreSpec>,
     options: EnvironmentOptions,
     sidecar: Mutex<Sidecar>,
+    /// When the first commit since the opening was made.
+    at_work_since: OnceLock<Timestamp>,
     /// Open read transactions of buffers.
     readers: AtomicUsize,
     /// Held while a transaction begins and while anything is written, so that the map can grow.
@@ -95,10 +98,31 @@ impl Inner {
         }
     }
 
+    /// Takes it that the processes before have not died over this state, once commits have been made for long enough: whoever
+    /// comes to a damaged page does so soon, for he begins with the record over which the last one has died. So an instance
+    /// that is killed now and then need not read all of its state for it.
+    fn is_at_work(&self, at: Timestamp) {
+        let since = *self.at_work_since.get_or_init(|| at);
+        if at.since(since) < PROVEN {
+            return;
+        }
+        let mut sidecar = lock(&self.sidecar);
+        if sidecar.deaths > 0 {
+            sidecar.deaths = 0;
+            // For the next process, not for the next boot, which has no use for it.
+            if let Err(error) = sidecar.write(&self.directory, false, &self.options) {
+                tracing::warn!(path = %self.directory.display(), %error, "writing its sidecar");
+            }
+        }
+    }
+
     fn gate(&self) -> MutexGuard<'_, ()> {
         lock(&self.gate)
     }
 }
+
+/// See [`Inner::is_at_work`].
+const PROVEN: Duration = Duration::from_secs(600);
 
 /// Locks what a panic cannot leave half-changed.
 fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
@@ -284,6 +308,9 @@ impl Environment {
                 buffer.discard();
             }
             renewed = renewed.and(buffer.base_mut().renew());
+        }
+        if let (Ok(()), Some(at)) = (&written, point.committed_at) {
+            inner.is_at_work(at);
         }
         written.and(renewed)
     }

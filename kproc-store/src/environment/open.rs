@@ -4,7 +4,7 @@ use std::{
     collections::BTreeSet,
     fs, io,
     path::Path,
-    sync::{Arc, Mutex, atomic::AtomicUsize},
+    sync::{Arc, Mutex, OnceLock, atomic::AtomicUsize},
 };
 
 use super::{
@@ -18,7 +18,7 @@ use super::{
 use crate::{OpenError, StoreSpec};
 
 /// So many ends in a row make us look at every page: the processes may have died over a damaged one, whatever they have
-/// written before. Those that were killed for other reasons pay for it, too; so not each time.
+/// written before. Those that were killed for other reasons pay for it, too; so not each time, and not after long work.
 const SUSPICIOUS: u32 = 3;
 
 /// What is in a directory.
@@ -169,6 +169,7 @@ impl Opening<'_> {
                 specs: self.stores.to_vec(),
                 options,
                 sidecar: Mutex::new(sidecar),
+                at_work_since: OnceLock::new(),
                 readers: AtomicUsize::new(0),
                 gate: Mutex::new(()),
                 lock,

@@ -37,8 +37,8 @@ pub(crate) struct Sidecar {
     pub(crate) sync: bool,
     /// Whether the environment was closed, synced, after the last write.
     pub(crate) clean: bool,
-    /// How many times in a row, now included, it was opened after an end without a close, since all pages were looked at. What
-    /// was written meanwhile tells nothing of the pages that were not touched.
+    /// How many times in a row, now included, it was opened after an end without a close, since all pages were looked at, or a
+    /// process had worked with it for long. What was written meanwhile tells nothing of the pages that were not touched.
     #[serde(default)]
     pub(crate) deaths: u32,
     /// What was found to be damaged while the environment was used.

@@ -77,6 +77,16 @@ impl<K: KeyCodec, V: Codec> One<K, V> {
         self.try_commit(next).unwrap();
     }
 
+    pub(crate) fn commit_at(&mut self, at: Timestamp) {
+        let committed_at = Some(at);
+        let point = CommitPoint {
+            committed_at,
+            ..point(21)
+        };
+        let buffers = &mut [(0, self.table.buffer().unwrap())];
+        self.environment.commit(buffers, &point).unwrap();
+    }
+
     pub(crate) fn position(&self) -> Option<u64> {
         self.environment.position(0).unwrap().map(Offset::get)
     }

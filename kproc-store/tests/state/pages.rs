@@ -4,13 +4,14 @@ use std::{
     fs::{self, OpenOptions},
     path::Path,
     sync::Arc,
+    time::Duration,
 };
 
 use kproc_store::{Condition, Environment, Marks, Opened, Store, StoreError, Table};
 
 use crate::{
     child,
-    common::{Bytes, One, Random, fast_directory, small, vouch_for_any_file},
+    common::{Bytes, NOW, One, Random, fast_directory, small, vouch_for_any_file},
     damage::{expect_rebuild, make},
 };
 
@@ -137,6 +138,26 @@ fn a_thorough_look_finds_nothing_wrong_with_a_healthy_state() {
         one = One::<Bytes, Bytes>::open(directory.path());
         assert_eq!(one.condition, Condition::Intact);
     }
+}
+
+/// Who begins with the record over which the last one has died comes to the damaged page soon, and not after long work.
+#[test]
+fn processes_that_worked_for_long_have_not_died_over_a_page() {
+    let directory = fast_directory();
+    One::<Bytes, Bytes>::open(directory.path()).close();
+    let_die(directory.path(), 2);
+    let mut one = One::<Bytes, Bytes>::open(directory.path());
+    let deaths = || {
+        let sidecar = fs::read_to_string(directory.path().join("state.json")).unwrap();
+        serde_json::from_str::<serde_json::Value>(&sidecar).unwrap()["deaths"].as_u64()
+    };
+    for (seconds, counted) in [(0, 2), (599, 2), (600, 0), (601, 0)] {
+        one.commit_at(NOW.saturating_add(Duration::from_secs(seconds)));
+        assert_eq!(deaths(), Some(counted), "after {seconds} s");
+    }
+    drop(one);
+    drop(One::<Bytes, Bytes>::open(directory.path()));
+    assert_eq!(deaths(), Some(1), "what has ended after that counts again");
 }
 
 #[test]
