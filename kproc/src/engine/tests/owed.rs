@@ -252,7 +252,9 @@ fn of_groups_that_have_become_one_each_had_what_it_owed() {
     for texts in [[0, 1], [1, 0]].map(|order| order.map(|number| &texts[number])) {
         let trouble = Trouble::of(&[]);
         let mut rig = Rig::of(trouble.processors(), TaskSettings::default());
-        texts.iter().for_each(|text| rig.task.restore_time(text));
+        for text in texts {
+            rig.task.restore_time(text);
+        }
         rig.start().unwrap();
         rig.run().unwrap();
         assert_eq!(trouble.diary.read(), ["hears 2 46", "early 1 46"]);

@@ -65,7 +65,7 @@ pub(super) fn is_known_to_states(
     for directory in directories {
         for processor in names(directory) {
             let directory = directory.join(processor).join(place.partition.to_string());
-            let Ok(last) = Inspector::open(&directory).and_then(|state| Ok(state.last_commit())) else {
+            let Ok(last) = Inspector::open(&directory).map(|state| state.last_commit()) else {
                 continue;
             };
             for input in last.into_iter().flat_map(|last| last.inputs) {

@@ -163,7 +163,9 @@ impl Site {
             let number = place.partition;
             !unknown.contains(&number) && kept >> (number.get() % 64) & 1 == 0
         });
-        offsets.iter().for_each(|(place, _)| cluster.forget(APP, place));
+        for (place, _) in &offsets {
+            cluster.forget(APP, place);
+        }
         if !offsets.is_empty() {
             self.clock().happens_to(None, OFFSETS_LOST);
         }
