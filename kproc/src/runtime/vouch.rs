@@ -5,13 +5,15 @@
 //! for a day misses nothing: nobody else writes to its changelogs as long as its partition is ours. But a process may have
 //! stood still, and not know that it is not; so the group is asked, by committing again what was committed last.
 
+use std::collections::VecDeque;
+
 use super::{
     commit::committed_before,
     seat::{Seat, Uncommitted},
     slot::Tenure,
     worker::Worker,
 };
-use crate::cluster::Positions;
+use crate::cluster::{ClusterErrorKind, Positions};
 
 impl Worker {
     /// Does so for the tasks for which it is time. If the group does not say that they are ours, it is tried another time.
@@ -27,33 +29,40 @@ impl Worker {
             .collect();
         // Before the group is asked: until it has answered, others may have written.
         let at = self.clock.wall();
-        let (mut offsets, mut unchanged) = (Vec::new(), Vec::new());
-        for tenure in due {
-            let last = self.last_committed(tenure);
-            let seat = self.seats.get(&tenure);
-            // Without an offset nobody would say whose the partition is.
-            if let (false, Some(seat)) = (last.is_empty(), seat)
-                && let Some(task) = &seat.slot.task
-            {
-                let mut commit = task.unchanged();
-                commit.inputs = committed_before(&seat.slot.inputs).collect();
-                offsets.extend(last);
-                unchanged.push((tenure, commit));
+        // All of them together; if one is not ours any more, which keeps the others from being committed, one by one.
+        let mut asked = VecDeque::from([due]);
+        while let Some(tasks) = asked.pop_front() {
+            let (mut offsets, mut unchanged) = (Vec::new(), Vec::new());
+            for tenure in &tasks {
+                let last = self.last_committed(*tenure);
+                let seat = self.seats.get(tenure);
+                // Without an offset nobody would say whose the partition is.
+                if let (false, Some(seat)) = (last.is_empty(), seat)
+                    && let Some(task) = &seat.slot.task
+                {
+                    let mut commit = task.unchanged();
+                    commit.inputs = committed_before(&seat.slot.inputs).collect();
+                    offsets.extend(last);
+                    unchanged.push((*tenure, commit));
+                }
             }
-        }
-        if offsets.is_empty() {
-            return;
-        }
-        match self.away.beside(self.group.commit(offsets), None).await {
-            Some(Ok(())) => {
-                self.standing.prove(now);
-                self.save_all(&unchanged, &Positions::new(), at).await;
+            if offsets.is_empty() {
+                continue;
             }
-            // It is no news that there are no brokers, or that a partition is lost: others will tell.
-            Some(Err(error)) => {
-                tracing::debug!(%error, "it is not known whether resting tasks are still ours");
+            match self.away.beside(self.group.commit(offsets), None).await {
+                Some(Ok(())) => {
+                    self.standing.prove(now);
+                    self.save_all(&unchanged, &Positions::new(), at).await;
+                }
+                Some(Err(error)) if error.kind == ClusterErrorKind::OwnershipLost && tasks.len() > 1 => {
+                    asked.extend(tasks.into_iter().map(|tenure| vec![tenure]));
+                }
+                // It is no news that there are no brokers, or that a partition is lost: others will tell.
+                Some(Err(error)) => {
+                    tracing::debug!(%error, "it is not known whether resting tasks are still ours");
+                }
+                None => return,
             }
-            None => {}
         }
     }
 }

@@ -1,15 +1,24 @@
 //! State that was left alone for long: what its changelog may have forgotten meanwhile is not missed, and nothing is
 //! restored that did not have to be.
 
-use std::time::Duration;
+use std::{
+    sync::{
+        Arc,
+        atomic::{AtomicBool, Ordering::Relaxed},
+    },
+    time::Duration,
+};
 
 use super::{
     kit::*,
-    transactions::script::{Act, Script},
+    transactions::script::{Act, Call, Script},
 };
 use crate::{
     Clock, Context, Processor, Record, Result, Table,
-    cluster::embedded::Verb,
+    cluster::{
+        ClusterErrorKind,
+        embedded::{Fault, Verb},
+    },
     engine::factory,
     processor::{Declare, Start, StoreOptions},
     runtime::{Restored, RunError, Settings, TaskPhase, TaskStatus, Transactions},
@@ -212,6 +221,60 @@ fn a_state_grows_no_older_while_its_task_rests() {
         pass(&mut world, 30 * MINUTE);
         assert_eq!(count_with(&mut world, a, 1), 27, "{transactions}");
     }
+}
+
+/// Of the tasks that the group is asked about together, one is lost.
+#[test]
+fn a_state_grows_no_older_although_another_task_is_lost() {
+    let executor = Executor::new(1);
+    let loses = Arc::new(AtomicBool::new(false));
+    let (asked, mut last, mut round) = (loses.clone(), Duration::ZERO, 0);
+    // Whoever asks about both, and then about one of them.
+    let play = move |call: Call| {
+        if call.verb != Verb::Commit || !asked.load(Relaxed) {
+            return Act::Go;
+        }
+        let same = call.now < std::mem::replace(&mut last, call.now) + 10 * SECOND;
+        round = if same { round + 1 } else { 0 };
+        if round < 2 {
+            return Act::Fail(Fault::Refuse(ClusterErrorKind::OwnershipLost));
+        }
+        Act::Go
+    };
+    let script = Script::new(executor.clock().clone(), play);
+    let mut world = World::with_driver(executor, script, &[("words", 2), ("counts", 2)]);
+    let config = [("cleanup.policy", "compact"), ("delete.retention.ms", "600000")];
+    world.create(CHANGELOG, 2, &config);
+    let write = |world: &mut World| {
+        for number in 0..20 {
+            world.write("words", number % 2, &format!("k{number}"), i64::from(number));
+        }
+    };
+    let mut resting = settings(&world, "a", false);
+    resting.threads = 1;
+    // So that both are due at the same one.
+    resting.commit_interval = 25 * SECOND;
+    write(&mut world);
+    let instance = world.start_with(resting.clone(), None);
+    world.drain(&instance);
+    loses.store(true, Relaxed);
+    pass(&mut world, 30 * MINUTE);
+    loses.store(false, Relaxed);
+    assert_eq!(world.stop(&instance), Ok(()));
+    write(&mut world);
+    let elsewhere = settings(&world, "b", false);
+    count_with(&mut world, elsewhere, 0);
+    let instance = world.start_with(resting, None);
+    let replayed = || {
+        let tasks = instance.running.status().tasks;
+        let replayed = tasks.iter().filter_map(|task| Some(task.restored?.replayed));
+        replayed.collect::<Vec<_>>()
+    };
+    world.until("both are restored", |_| replayed().len() == 2);
+    let mut replayed = replayed();
+    replayed.sort_unstable();
+    assert_eq!(replayed, [10, 20]);
+    assert_eq!(world.stop(&instance), Ok(()));
 }
 
 /// A process that stood still takes its state for up to date, until it hears that its partition was somebody else's.
