@@ -19,7 +19,7 @@ use super::{
 };
 use crate::{
     clock::{BoxFuture, Clock},
-    cluster::{Cluster, Group, Isolation, Result},
+    cluster::{Cluster, ClusterErrorKind, Group, Isolation, Result},
     record::{Offset, Partition, TopicPartition},
 };
 
@@ -101,7 +101,11 @@ impl Watch {
     /// The ends of all inputs, if everything before them is committed.
     async fn complete(&self) -> Result<Option<Ends>> {
         let partitions = self.partitions().await?;
-        let committed = self.group.committed(partitions.clone()).await?;
+        let committed = match self.group.committed(partitions.clone()).await {
+            // Who is thrown out joins anew.
+            Err(error) if error.kind == ClusterErrorKind::OwnershipLost => return Ok(None),
+            committed => committed?,
+        };
         let mut reader = self.cluster.reader(Isolation::ReadCommitted)?;
         let mut ends = Ends::new();
         for (partition, committed) in partitions.into_iter().zip(committed) {

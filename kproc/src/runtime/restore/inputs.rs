@@ -24,7 +24,7 @@ use crate::{
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(in super::super) enum Whose {
     Ours,
-    /// They are not: the order that says so is under way. Where the task begins was not committed, so it must not begin:
+    /// They are not: the order that says so is under way. Where the task begins is not known or not committed, so it must not begin:
     /// what it would leave in a changelog, be it an aborted record, would be taken for state whose offset is lost.
     Lost,
 }
@@ -93,9 +93,14 @@ impl Restore {
                 });
             }
             let mut start = self.plan.topology.groups[task.group].starts[number];
-            if start == Start::Latest && self.has_grown(input).await? {
-                // Nothing of it is older than the group.
-                start = Start::Earliest;
+            if start == Start::Latest {
+                let Some(has_grown) = self.has_grown(input).await? else {
+                    return Ok(Whose::Lost);
+                };
+                if has_grown {
+                    // Nothing of it is older than the group.
+                    start = Start::Earliest;
+                }
             }
             if start == Start::Earliest && !stateful && self.plan.settings.transactions.is_none() {
                 input.queue.seek(SeekTo::Earliest);
@@ -154,23 +159,24 @@ impl Restore {
         }
     }
 
-    /// Whether the group has read the input's topic before it had this partition.
-    async fn has_grown(&self, input: &Input) -> Result<bool, RunError> {
-        let Some(now) = input.origin else { return Ok(false) };
+    /// Whether the group has read the input's topic before it had this partition. `None`: we are no member of it any more.
+    async fn has_grown(&self, input: &Input) -> Result<Option<bool>, RunError> {
+        let Some(now) = input.origin else {
+            return Ok(Some(false));
+        };
         let all = (0..now.partitions)
             .map(|number| TopicPartition::new(input.partition.topic.clone(), Partition::new(number)));
-        let all: Vec<_> = all.collect();
-        let committed = retried(&*self.clock, self.plan.settings.patience, || {
-            self.group.committed(all.clone())
-        });
-        let committed = committed
-            .await
-            .map_err(|error| RunError::cluster("cannot read the committed offsets", &error))?;
+        let committed = self.committed(all.collect(), self.plan.settings.patience).await;
+        let committed =
+            committed.map_err(|error| RunError::cluster("cannot read the committed offsets", &error))?;
+        let Some(committed) = committed else { return Ok(None) };
         let mut origins = committed
             .iter()
             .flatten()
             .filter_map(|one| committed::origin(&one.metadata));
-        Ok(origins.any(|then| then.is_same(now) && !then.had(input.partition.partition)))
+        Ok(Some(origins.any(|then| {
+            then.is_same(now) && !then.had(input.partition.partition)
+        })))
     }
 
     /// What was committed last, as the environments have it.

@@ -31,7 +31,7 @@ use super::{
 use crate::{
     TaskId,
     clock::Clock,
-    cluster::{Cluster, Group},
+    cluster::{self, Cluster, ClusterErrorKind, CommittedOffset, Group},
     record::TopicPartition,
 };
 
@@ -55,7 +55,9 @@ impl Restore {
         self.board
             .task(tenure, TaskPhase::Restoring { done: 0, total: 0 });
 
-        self.read_committed(slot).await?;
+        if self.read_committed(slot).await? == Whose::Lost {
+            return Ok(Whose::Lost);
+        }
         let topics = self.identify(slot).await?;
         if slot.kept.is_empty() {
             slot.kept = self.open(tenure.task)?;
@@ -132,14 +134,26 @@ impl Restore {
         Ok(entries)
     }
 
-    /// Asks for the committed offsets.
-    async fn read_committed(&self, slot: &mut Slot) -> Result<(), RunError> {
-        let partitions: Vec<TopicPartition> =
-            slot.inputs.iter().map(|input| input.partition.clone()).collect();
-        let patience = self.plan.settings.patience_with_transactions();
+    /// The group's committed offsets. `None`: it does not take this instance for its member any more.
+    async fn committed(
+        &self,
+        partitions: Vec<TopicPartition>,
+        patience: Duration,
+    ) -> cluster::Result<Option<Vec<Option<CommittedOffset>>>> {
         let committed = retried(&*self.clock, patience, || {
             self.group.committed(partitions.clone())
         });
+        match committed.await {
+            Err(error) if error.kind == ClusterErrorKind::OwnershipLost => Ok(None),
+            committed => committed.map(Some),
+        }
+    }
+
+    /// Asks for the task's committed offsets.
+    async fn read_committed(&self, slot: &mut Slot) -> Result<Whose, RunError> {
+        let partitions: Vec<TopicPartition> =
+            slot.inputs.iter().map(|input| input.partition.clone()).collect();
+        let committed = self.committed(partitions, self.plan.settings.patience_with_transactions());
         let task = slot.tenure.task;
         let told = async {
             self.clock.sleep_until(self.clock.now() + TELL_AFTER).await;
@@ -159,12 +173,15 @@ impl Restore {
             let what = format!("task {task}: cannot read the committed offsets");
             RunError::cluster(what, &error)
         })?;
+        let Some(committed) = committed else {
+            return Ok(Whose::Lost);
+        };
         if slot.falls == 0 || !self.plan.has(Sabotage::UnknownTakenForAborted) {
             for (input, committed) in slot.inputs.iter_mut().zip(committed) {
                 input.committed = committed;
             }
         }
-        Ok(())
+        Ok(Whose::Ours)
     }
 
     /// Opens the environments of a task.

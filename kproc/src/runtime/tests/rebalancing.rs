@@ -8,13 +8,20 @@ use std::{
 
 use crate::{
     Clock, Context, Processor, Record, Result, Table, Timer, TimerClock, Timestamp,
+    cluster::{
+        ClusterErrorKind,
+        embedded::{Fault, Verb},
+    },
     engine::factory,
     processor::{Declare, Start, StoreOptions},
     runtime::{RunState, TaskPhase, Transactions},
     testing::exec::{Crew, Executor},
 };
 
-use super::kit::*;
+use super::{
+    kit::*,
+    transactions::script::{Act, Call, Script},
+};
 
 fn tasks(instance: &Instance) -> Vec<u32> {
     let running = |phase| matches!(phase, TaskPhase::Running { .. });
@@ -163,6 +170,67 @@ fn c14_a_lost_partition_is_dropped_without_a_commit_and_comes_back() {
         let seen: BTreeSet<u64> = world.diary.offsets(partition).into_iter().collect();
         assert_eq!(seen, (0..200).collect(), "partition {partition}");
     }
+}
+
+/// Reads what comes from now on.
+struct Listens(Diary);
+
+impl Processor for Listens {
+    fn declare(&mut self, to: &mut dyn Declare) {
+        to.input(0, &WORDS, Start::Latest);
+    }
+
+    async fn process(&mut self, _: &mut Context<'_>, record: &Record<'_>) -> Result<()> {
+        self.0.note(0, record.partition, record.offset);
+        Ok(())
+    }
+}
+
+/// The group does not know a member any more that asks for committed offsets: where its task goes on, and where others do.
+#[test]
+fn c14_who_is_no_member_any_more_and_asks_where_to_go_on_joins_anew() {
+    for seed in 0..4 {
+        for question in [0, 1] {
+            let executor = Executor::new(seed);
+            let play = move |call: Call| match (call.verb, call.number) {
+                (Verb::Committed, number) if number == question => {
+                    Act::Fail(Fault::Refuse(ClusterErrorKind::OwnershipLost))
+                }
+                _ => Act::Go,
+            };
+            let script = Script::new(executor.clock().clone(), play);
+            let mut world = World::with_driver(executor, script.clone(), &[("words", 1)]);
+            let (diary, settings) = (world.diary.clone(), world.settings("a"));
+            let instance = world.start_app(settings, vec![factory(move || Listens(diary.clone()))]);
+            world.until("it has asked", |_| script.count(Verb::Committed) > question);
+            world.executor.advance(Duration::from_millis(300));
+            assert!(tasks(&instance).is_empty(), "it does not know where to begin");
+            instance.connection.evict();
+            world.until("it has joined anew", |_| tasks(&instance).len() == 1);
+            world.write("words", 0, "k", 1);
+            world.drain(&instance);
+            assert_eq!(world.stop(&instance), Ok(()));
+            assert_eq!(world.diary.offsets(0), [0], "seed {seed}");
+        }
+    }
+}
+
+#[test]
+fn who_is_no_member_any_more_is_asked_again_whether_all_is_processed() {
+    let executor = Executor::new(1);
+    // The first question is of the task.
+    let play = |call: Call| match (call.verb, call.number) {
+        (Verb::Committed, 1 | 3) => Act::Fail(Fault::Refuse(ClusterErrorKind::OwnershipLost)),
+        _ => Act::Go,
+    };
+    let script = Script::new(executor.clock().clone(), play);
+    let mut world = World::with_driver(executor, script, &[("words", 1), ("counts", 1)]);
+    world.write("words", 0, "k", 1);
+    let instance = world.start("a");
+    world.until("it has a task", |_| tasks(&instance).len() == 1);
+    world.drain(&instance);
+    assert_eq!(world.stop(&instance), Ok(()));
+    assert_eq!(world.last_values("counts", 1)["k"], 1);
 }
 
 /// Notes when its tasks begin and end.
