@@ -105,7 +105,7 @@ fn environment_is_right(
         };
         match inspector.scan(&store.name, (Bound::Unbounded, Bound::Unbounded), &mut each) {
             // Whoever comes to it finds it, too.
-            Err(StoreError::Corrupt { .. }) if is_harmed => return Ok(()),
+            Err(StoreError::Corrupt { .. }) if is_harmed => continue,
             scanned => scanned.map_err(|error| fault(&error))?,
         }
         let due = observer.table(&changelog, position);
