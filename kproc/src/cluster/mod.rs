@@ -293,8 +293,8 @@ pub struct ProducerOptions {
     pub max_batch: Option<usize>,
     /// How many bytes of records may wait to be written, about; `None`: as the implementation likes.
     pub buffer: Option<usize>,
-    /// Records that wait, while nothing goes on for so long, are refused: the process has stood still, or was cut off, and
-    /// somebody else may have written on. As far as the implementation can tell; `None`: they stay good.
+    /// Records that wait, while no broker writes anything for so long, are refused: the process has stood still, or was cut off,
+    /// and somebody else may have written on. As far as the implementation can tell; `None`: they stay good.
     pub stale_after: Option<Duration>,
 }
 

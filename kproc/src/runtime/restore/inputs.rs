@@ -169,7 +169,9 @@ impl Restore {
         let committed = self.committed(all.collect(), self.plan.settings.patience).await;
         let committed =
             committed.map_err(|error| RunError::cluster("cannot read the committed offsets", &error))?;
-        let Some(committed) = committed else { return Ok(None) };
+        let Some(committed) = committed else {
+            return Ok(None);
+        };
         let mut origins = committed
             .iter()
             .flatten()

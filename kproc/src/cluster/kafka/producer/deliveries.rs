@@ -68,7 +68,6 @@ impl Deliveries {
         let run = move || {
             while !listener.gone.load(Ordering::SeqCst) {
                 if let Some(event) = listener.queue.poll(POLL) {
-                    listener.outgoing.goes_on();
                     listener.hear(&event, &log);
                     // Its records count as unwritten as long as they are here.
                     drop(event);
@@ -95,8 +94,10 @@ impl Deliveries {
         match event.kind() {
             EventKind::Deliveries => {
                 let mut heard = self.lock();
+                let mut is_written = false;
                 event.deliveries(|delivery| match delivery.error {
                     None => {
+                        is_written = true;
                         let Ok(offset) = u64::try_from(delivery.offset) else {
                             return;
                         };
@@ -120,6 +121,10 @@ impl Deliveries {
                         }
                     }
                 });
+                // Errors are made by the client itself, too, while nobody answers.
+                if is_written {
+                    self.outgoing.heard();
+                }
             }
             EventKind::Error => {
                 if let Some(error) = event.error() {

@@ -4,6 +4,7 @@
 //! calls that do are made on a thread of the producer's own; what became of records is heard on another
 //! ([`deliveries`]). A transaction's steps are in [`transaction`].
 
+mod answers;
 mod deliveries;
 mod outgoing;
 mod transaction;
@@ -16,6 +17,7 @@ use std::{
 };
 
 use self::{
+    answers::Answers,
     deliveries::Deliveries,
     outgoing::{Outgoing, When},
     transaction::{Steps, no_transactions},
@@ -71,11 +73,11 @@ impl KafkaProducer {
         let config = &shared.config;
         let client = shared.client(Kind::Producer, &config.producer(&options))?;
         let limit = options.buffer.unwrap_or(limits::BUFFER) / 2;
-        let mut outgoing = Outgoing::new(client.clone(), options.transactional_id.clone(), limit);
-        if let Some(stale_after) = options.stale_after {
-            outgoing.notice_stand_stills(stale_after, config.clock.clone());
-        }
-        let outgoing = Arc::new(outgoing);
+        let answers = options
+            .stale_after
+            .map(|after| Answers::new(after, config.clock.clone()));
+        let id = options.transactional_id.clone();
+        let outgoing = Arc::new(Outgoing::new(client.clone(), id, limit, answers));
         let deliveries = Deliveries::listen(&client, outgoing.clone(), config.log.clone())?;
         let steps = options.transactional_id.map(|id| {
             Arc::new(Steps {

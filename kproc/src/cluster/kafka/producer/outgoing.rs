@@ -8,7 +8,6 @@
 use std::{
     collections::{BTreeMap, VecDeque},
     sync::{Arc, Mutex, MutexGuard, PoisonError, TryLockError},
-    time::Duration,
 };
 
 use super::{
@@ -17,10 +16,10 @@ use super::{
         native::{Client, Code, NativeError, TopicHandle},
         verdicts::Step,
     },
+    answers::Answers,
     deliveries::not_written,
 };
 use crate::{
-    clock::Clock,
     cluster::{ClusterError, ClusterErrorKind, Result},
     outbox::{Outbox, OutgoingRecord, Parcel},
 };
@@ -60,18 +59,16 @@ pub(super) struct Outgoing<S: Sink = Arc<Client>> {
     waiting: Mutex<Waiting>,
     /// Whoever holds it hands over, in order. It is held for as long as that takes, the other one never.
     hands: Mutex<Hands<S::Topics>>,
-    /// After how long without anything going on what waits is not to be handed over any more.
-    stale_after: Option<(Duration, Arc<dyn Clock>)>,
+    /// What waits is not to be handed over any more, if there were none for too long; `None`: it is in any case.
+    answers: Option<Answers>,
 }
 
 #[derive(Default)]
 struct Waiting {
-    /// With when they came.
-    parcels: VecDeque<(Parcel, Duration)>,
-    /// When it was last seen, while something waited, that this goes on.
-    seen: Duration,
-    /// What came before this is stale.
-    stale: Duration,
+    /// With when there was the last answer, as far as there is something to be answered.
+    parcels: VecDeque<(Parcel, u64)>,
+    /// Since when there is something to be answered.
+    since: u64,
     /// How many parcels are not handed over, the one in hand included.
     count: usize,
     /// What is in them.
@@ -87,7 +84,7 @@ struct Hands<T> {
 
 struct InHand {
     parcel: Parcel,
-    came: Duration,
+    since: u64,
     /// The next record of it.
     next: usize,
     /// Where in `topics` each of its topics is, as far as it was looked up.
@@ -104,35 +101,23 @@ pub(super) enum When {
 }
 
 impl<S: Sink> Outgoing<S> {
-    pub(super) fn new(sink: S, id: Option<String>, limit: usize) -> Self {
+    pub(super) fn new(sink: S, id: Option<String>, limit: usize, answers: Option<Answers>) -> Self {
         Self {
             sink,
             id,
             limit,
             waiting: Mutex::default(),
             hands: Mutex::default(),
-            stale_after: None,
+            answers,
         }
     }
 
-    /// From now on it is noticed if nothing goes on for so long: the process has stood still then, or was cut off, and what has
-    /// waited is refused. (What librdkafka has already it writes, if it can within its `message.timeout.ms`.)
-    pub(super) fn notice_stand_stills(&mut self, stale_after: Duration, clock: Arc<dyn Clock>) {
-        self.stale_after = Some((stale_after, clock));
-    }
-
-    /// Something was heard of, or is about to be handed over. Returns what came before when is stale.
-    pub(super) fn goes_on(&self) -> Duration {
-        let Some((stale_after, clock)) = &self.stale_after else {
-            return Duration::ZERO;
-        };
-        let mut waiting = self.waiting();
-        let now = clock.now();
-        if waiting.count > 0 && now.saturating_sub(waiting.seen) > *stale_after {
-            waiting.stale = now;
+    /// A broker has written something. What waits is not handed over any more if it has waited for that too long: the process
+    /// has stood still then, or was cut off. (What librdkafka has already it writes, if it can within its `message.timeout.ms`.)
+    pub(super) fn heard(&self) {
+        if let Some(answers) = &self.answers {
+            answers.heard();
         }
-        waiting.seen = now;
-        waiting.stale
     }
 
     fn waiting(&self) -> MutexGuard<'_, Waiting> {
@@ -150,14 +135,18 @@ impl<S: Sink> Outgoing<S> {
 
     /// Takes all records of an outbox.
     pub(super) fn add(&self, records: &mut Outbox) {
-        self.goes_on();
         let mut waiting = self.waiting();
-        let came = waiting.seen;
+        let since = self.answers.as_ref().map_or(0, |answers| {
+            if waiting.count == 0 && self.sink.unwritten() == 0 {
+                waiting.since = answers.now();
+            }
+            waiting.since.max(answers.last())
+        });
         let mut parcel = waiting.spare.pop().unwrap_or_default();
         parcel.take(records);
         waiting.count += 1;
         waiting.bytes += parcel.bytes();
-        waiting.parcels.push_back((parcel, came));
+        waiting.parcels.push_back((parcel, since));
     }
 
     /// Whether there is room for more.
@@ -217,7 +206,11 @@ impl<S: Sink> Outgoing<S> {
                     return true;
                 }
                 // Each one: the process may stand still between any two.
-                if parcel.came < self.goes_on() {
+                if self
+                    .answers
+                    .as_ref()
+                    .is_some_and(|answers| answers.is_stale(parcel.since))
+                {
                     if !is_told {
                         tell(stale(record.topic));
                         is_told = true;
@@ -249,10 +242,10 @@ impl<S: Sink> Outgoing<S> {
     }
 
     fn next_parcel(&self) -> Option<InHand> {
-        let (parcel, came) = self.waiting().parcels.pop_front()?;
+        let (parcel, since) = self.waiting().parcels.pop_front()?;
         Some(InHand {
             topics: vec![None; parcel.topics()],
-            came,
+            since,
             next: 0,
             parcel,
         })
@@ -369,6 +362,7 @@ mod tests {
         cell::{Cell, RefCell},
         rc::Rc,
         sync::atomic::Ordering::Relaxed,
+        time::Duration,
     };
 
     use super::*;
@@ -452,7 +446,7 @@ mod tests {
     fn what_is_left_when_the_last_is_written_meanwhile_is_handed_over() {
         let script = Script::with_room(10);
         // Enough for now is one record.
-        let outgoing = Rc::new(Outgoing::new(script.clone(), None, 1));
+        let outgoing = Rc::new(Outgoing::new(script.clone(), None, 1, None));
         add(&outgoing, &["a", "b", "c"]);
         script.hears_of_all(&outgoing);
         outgoing.hand_over(When::Good, |error| panic!("{error}"));
@@ -463,7 +457,7 @@ mod tests {
     #[test]
     fn a_record_that_met_a_full_queue_is_taken_when_that_is_empty_a_moment_later() {
         let script = Script::with_room(1);
-        let outgoing = Rc::new(Outgoing::new(script.clone(), None, 1000));
+        let outgoing = Rc::new(Outgoing::new(script.clone(), None, 1000, None));
         add(&outgoing, &["a"]);
         outgoing.hand_over(When::Good, |error| panic!("{error}"));
         add(&outgoing, &["b"]);
@@ -475,7 +469,7 @@ mod tests {
 
     #[test]
     fn what_finds_no_room_in_an_empty_queue_is_too_large() {
-        let outgoing = Outgoing::new(Script::with_room(0), None, 1000);
+        let outgoing = Outgoing::new(Script::with_room(0), None, 1000, None);
         add(&outgoing, &["a"]);
         let mut told = Vec::new();
         outgoing.hand_over(When::Now, |error| told.push(error.kind));
@@ -490,12 +484,12 @@ mod tests {
         let second = Duration::from_secs(1);
         let passes = |time: Duration| clock.now.fetch_add(time.as_millis() as i64, Relaxed);
         let script = Script::with_room(10);
-        let mut outgoing = Outgoing::new(script.clone(), None, 1);
-        outgoing.notice_stand_stills(2 * second, clock.clone());
+        let answers = Answers::new(2 * second, clock.clone());
+        let mut outgoing = Outgoing::new(script.clone(), None, 1, Some(answers));
         let told = RefCell::new(Vec::new());
         let hear = |outgoing: &Outgoing<_>| {
             script.unwritten.set(0);
-            outgoing.goes_on();
+            outgoing.heard();
             outgoing.hand_over(When::Good, |error| told.borrow_mut().push(error.kind));
         };
         passes(10 * second);
@@ -528,11 +522,46 @@ mod tests {
         assert_eq!(told.take(), [ClusterErrorKind::Retriable]);
     }
 
+    /// Who is cut off goes on sending, for a while, and hears of all kinds of things, but not that anything is written.
+    #[test]
+    fn what_has_waited_while_brokers_did_not_answer_is_refused() {
+        let second = Duration::from_secs(1);
+        for (seconds, written) in [(2, &["a", "b", "b", "b", "c"][..]), (3, &["a", "c"])] {
+            let clock = Arc::new(HandClock::default());
+            let script = Script::with_room(10);
+            let answers = Answers::new(2 * second, clock.clone());
+            let outgoing = Outgoing::new(script.clone(), None, 1000, Some(answers));
+            let told = RefCell::new(Vec::new());
+            let answered = || {
+                script.unwritten.set(0);
+                outgoing.heard();
+                outgoing.hand_over(When::Good, |error| told.borrow_mut().push(error.kind));
+            };
+            add(&outgoing, &["a"]);
+            outgoing.hand_over(When::Good, |error| panic!("{error}"));
+            for _ in 0..seconds {
+                add(&outgoing, &["b"]);
+                outgoing.hand_over(When::Good, |error| panic!("{error}"));
+                _ = clock.now.fetch_add(1000, Relaxed);
+            }
+            add(&outgoing, &["b"]);
+            answered();
+            add(&outgoing, &["c"]);
+            answered();
+            assert_eq!(*script.written.borrow(), *written, "after {seconds} s");
+            assert!(
+                told.take()
+                    .iter()
+                    .all(|kind| *kind == ClusterErrorKind::Retriable)
+            );
+        }
+    }
+
     /// Nothing of an aborted transaction is handed over after the abort, though its records were half-way.
     #[test]
     fn what_was_forgotten_is_not_handed_over_by_who_comes_later() {
         let script = Script::with_room(1);
-        let outgoing = Rc::new(Outgoing::new(script.clone(), None, 1000));
+        let outgoing = Rc::new(Outgoing::new(script.clone(), None, 1000, None));
         add(&outgoing, &["a", "b"]);
         outgoing.hand_over(When::Good, |error| panic!("{error}"));
         outgoing.forget();
