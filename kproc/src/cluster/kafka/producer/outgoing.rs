@@ -30,6 +30,10 @@ const SPARE: usize = 4;
 /// An emptied parcel that takes more memory than this is not kept.
 const LARGEST_SPARE: usize = 1 << 20;
 
+/// So many records are handed over with one look at the clock: one for each would take a twentieth of all time. (They are far fewer
+/// than what librdkafka may have, and writes nevertheless.)
+const UNSEEN: u32 = 16;
+
 /// What a record takes in librdkafka besides its bytes, with room for two.
 const RECORD: usize = 128;
 
@@ -200,17 +204,19 @@ impl<S: Sink> Outgoing<S> {
             let Some(mut parcel) = hands.parcel.take().or_else(|| self.next_parcel()) else {
                 return false;
             };
+            let (mut unseen, mut is_stale) = (0, false);
             while let Some(record) = parcel.parcel.get(parcel.next) {
                 if bytes > self.limit {
                     hands.parcel = Some(parcel);
                     return true;
                 }
-                // Each one: the process may stand still between any two.
-                if self
-                    .answers
-                    .as_ref()
-                    .is_some_and(|answers| answers.is_stale(parcel.since))
-                {
+                // The process may stand still between any two.
+                if unseen == 0 {
+                    unseen = UNSEEN;
+                    is_stale = self.is_stale(parcel.since);
+                }
+                unseen -= 1;
+                if is_stale {
                     if !is_told {
                         tell(stale(record.topic));
                         is_told = true;
@@ -239,6 +245,12 @@ impl<S: Sink> Outgoing<S> {
             }
             self.put_away(parcel.parcel);
         }
+    }
+
+    fn is_stale(&self, since: u64) -> bool {
+        self.answers
+            .as_ref()
+            .is_some_and(|answers| answers.is_stale(since))
     }
 
     fn next_parcel(&self) -> Option<InHand> {
@@ -483,7 +495,7 @@ mod tests {
         let clock = Arc::new(HandClock::default());
         let second = Duration::from_secs(1);
         let passes = |time: Duration| clock.now.fetch_add(time.as_millis() as i64, Relaxed);
-        let script = Script::with_room(10);
+        let script = Script::with_room(100);
         let answers = Answers::new(2 * second, clock.clone());
         let mut outgoing = Outgoing::new(script.clone(), None, 1, Some(answers));
         let told = RefCell::new(Vec::new());
@@ -513,12 +525,23 @@ mod tests {
         let stands_still = clock.clone();
         add(&outgoing, &["f"]);
         add(&outgoing, &["g"]);
-        outgoing.limit = 1000;
+        outgoing.limit = 100_000;
         script.then.replace(Some(Box::new(move || {
             _ = stands_still.now.fetch_add(3000, Relaxed);
         })));
         hear(&outgoing);
         assert_eq!(*script.written.borrow(), ["a", "b", "c", "e", "f"]);
+        assert_eq!(told.take(), [ClusterErrorKind::Retriable]);
+        // And of a parcel.
+        script.unwritten.set(0);
+        let stands_still = clock.clone();
+        add(&outgoing, &["h"; 2 * UNSEEN as usize]);
+        script.then.replace(Some(Box::new(move || {
+            _ = stands_still.now.fetch_add(3000, Relaxed);
+        })));
+        script.written.take();
+        outgoing.hand_over(When::Good, |error| told.borrow_mut().push(error.kind));
+        assert_eq!(*script.written.borrow(), ["h"; UNSEEN as usize]);
         assert_eq!(told.take(), [ClusterErrorKind::Retriable]);
     }
 
