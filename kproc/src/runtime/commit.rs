@@ -64,6 +64,7 @@ impl Worker {
         if prepared.is_empty() && !sent {
             return Ok(());
         }
+        self.clock.happens(passages::PREPARED);
         if self.plan.has(Sabotage::StateFirst) {
             self.save_all(&prepared, &Positions::new(), at).await;
         }
@@ -72,6 +73,7 @@ impl Worker {
         }
         let (positions, committed) = if !self.outlet.is_transactional() {
             let positions = self.flush(deadline).await?;
+            self.clock.happens(passages::WRITTEN);
             (positions, self.commit_offsets(&mut prepared, deadline).await)
         } else if sent {
             let offsets = self.all_offsets(&prepared);
@@ -428,7 +430,7 @@ async fn save(
             });
             break;
         }
-        clock.point("between two environments' commits").await;
+        clock.point(passages::SAVED).await;
     }
     for attached in buffers {
         task.attach(attached);

@@ -5,7 +5,8 @@
 use std::{collections::BTreeSet, time::Duration};
 
 use super::{
-    error::RunError, order::RestorerOrder, sabotage::Sabotage, seat::Fate, slot::Tenure, worker::Worker,
+    error::RunError, order::RestorerOrder, passages, sabotage::Sabotage, seat::Fate, slot::Tenure,
+    worker::Worker,
 };
 use crate::{
     TaskId,
@@ -32,6 +33,7 @@ const LONGEST_WAIT: Duration = Duration::from_secs(10);
 impl Worker {
     /// A commit of these tasks has failed.
     pub(super) async fn commit_fails(&mut self, tasks: &[Tenure], fault: Fault, deadline: Option<Duration>) {
+        self.clock.happens(passages::NOT_COMMITTED);
         if self.plan.has(Sabotage::DoneBeforeAbortKept) {
             let task = |tenure: &Tenure| self.seats.get(tenure)?.slot.task.as_ref();
             let kept = tasks
@@ -241,6 +243,7 @@ impl Worker {
                 slot: Box::new(slot),
                 not_before,
             };
+            self.clock.happens(passages::HANDED_BACK);
             // A restorer that has ended is one that stops: there is no other time.
             if let Err(refused) = self.restorer.send(open)
                 && let RestorerOrder::Open { slot, .. } = refused.0

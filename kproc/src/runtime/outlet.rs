@@ -7,6 +7,7 @@ use std::{sync::Arc, time::Duration};
 
 use super::{
     error::RunError,
+    passages,
     rebuilds::{MOST_FENCINGS, Rebuilds, TooOften, WINDOW},
 };
 use crate::{
@@ -212,6 +213,7 @@ impl Outlet {
     }
 
     fn make_anew(&mut self) -> cluster::Result<()> {
+        self.clock.happens(passages::RENEWED);
         self.producer = self.cluster.producer(self.options.clone())?;
         self.unsettle();
         Ok(())

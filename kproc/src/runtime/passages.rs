@@ -41,3 +41,69 @@ pub(super) const WANTED_BACK_UNRESTORED: &str = "a partition is wanted back befo
 pub(super) const LOST_UNRESTORED: &str = "a partition is lost before it is restored";
 /// A state is not trusted, and begins with nothing.
 pub(super) const REBUILT: &str = "a state is rebuilt";
+
+/// The group gives partitions.
+pub(super) const ASSIGNED: &str = "partitions are given";
+/// Changelogs were read to their ends, and inputs are not yet where they were committed.
+pub(super) const REPLAYED: &str = "changelogs were read to their ends";
+/// Some of a changelog is in the state, and more is to come.
+pub(super) const BATCH_RESTORED: &str = "between two batches of a restore";
+/// A restored task is on its way to a worker.
+pub(super) const HANDED_OVER: &str = "a task is handed to a worker";
+/// A worker begins with a task.
+pub(super) const BEGUN: &str = "a task begins";
+/// A task rests that owes firings of its timers.
+pub(super) const OWING: &str = "a task rests and owes firings";
+/// Whether the partitions are still ours is asked before something is written.
+pub(super) const DOUBTED: &str = "it is asked whether partitions are still ours";
+/// What is to be committed is with the producer, and nothing of it is committed.
+pub(super) const PREPARED: &str = "a commit is prepared";
+/// At least once: all is written, and the offsets are not committed.
+pub(super) const WRITTEN: &str = "records are written, and offsets are not committed";
+/// The state of one of a task's processors has followed.
+pub(super) const SAVED: &str = "between two environments' commits";
+/// A commit has not come about, and nothing was done about that.
+pub(super) const NOT_COMMITTED: &str = "a commit has failed";
+/// A producer takes the place of one that is of no more use.
+pub(super) const RENEWED: &str = "a producer is made anew";
+/// A task is on its way back to the restorer.
+pub(super) const HANDED_BACK: &str = "a task is handed back";
+/// Tasks that are to end rest, and have not committed.
+pub(super) const RESTING: &str = "tasks that end are at rest";
+/// A task's environments are closed, and a revocation may wait for that.
+pub(super) const CLOSED: &str = "a task's state is closed";
+/// All parts have ended, and the group is not left.
+pub(super) const LEAVING: &str = "the group is left";
+
+/// All places where something can lie in wait: these, and where what takes a while begins.
+#[cfg(test)]
+pub(super) const PLACES: [&str; 28] = [
+    COMMIT,
+    STATE_FOLLOWS,
+    RESTORE,
+    FALL_BACK,
+    SETTLEMENT,
+    REVOCATION,
+    STOP,
+    WANTED_BACK,
+    LOST,
+    WANTED_BACK_UNRESTORED,
+    LOST_UNRESTORED,
+    REBUILT,
+    ASSIGNED,
+    REPLAYED,
+    BATCH_RESTORED,
+    HANDED_OVER,
+    BEGUN,
+    OWING,
+    DOUBTED,
+    PREPARED,
+    WRITTEN,
+    SAVED,
+    NOT_COMMITTED,
+    RENEWED,
+    HANDED_BACK,
+    RESTING,
+    CLOSED,
+    LEAVING,
+];

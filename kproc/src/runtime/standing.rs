@@ -11,6 +11,7 @@ use std::time::Duration;
 use super::{
     committed,
     fall_back::Fault,
+    passages,
     sabotage::Sabotage,
     seat::Fate,
     slot::{Slot, Tenure},
@@ -68,6 +69,7 @@ impl Worker {
             if !self.standing.is_doubtful(now, session) {
                 break;
             }
+            self.clock.happens(passages::DOUBTED);
             self.commit_again(tasks, deadline).await?;
         }
         // Whoever is a member may have been too slow to give a single partition back.

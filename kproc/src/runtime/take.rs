@@ -5,6 +5,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use super::{
     committed,
     error::RunError,
+    passages,
     sabotage::Sabotage,
     seat::{Activity, Fate, Known, Seat, Uncommitted},
     slot::Slot,
@@ -60,6 +61,7 @@ impl Worker {
         self.seats.insert(tenure, seat);
         self.board
             .task(tenure, TaskPhase::Running { worker: self.number });
+        self.clock.happens(passages::BEGUN);
         self.activate(tenure, Activity::Start);
     }
 

@@ -343,7 +343,9 @@ impl Worker {
                     seat.uncommitted = Uncommitted::Due;
                 }
                 seat.unfinished = pause != Pause::Starved;
-                if pause == Pause::Starved && !task.owes_firings() {
+                if task.owes_firings() {
+                    self.clock.happens(passages::OWING);
+                } else if pause == Pause::Starved {
                     seat.firing = None;
                 }
                 seat.wake_at = task.wake_at();

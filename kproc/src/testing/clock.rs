@@ -13,7 +13,10 @@ use std::{
 };
 
 #[cfg(test)]
-use super::coverage::{Coverage, Meeting};
+use super::{
+    ambush::{Ambush, Ambushes, Sprung},
+    coverage::{Coverage, Meeting},
+};
 use super::{exec::Crew, mishaps::Mishaps};
 #[cfg(test)]
 use crate::clock::Passage;
@@ -58,6 +61,8 @@ pub(super) struct Shared {
     mishaps: Option<Mishaps>,
     #[cfg(test)]
     coverage: Coverage,
+    #[cfg(test)]
+    ambushes: Ambushes,
     sequence: u64,
     pub(super) timers: BTreeMap<(Duration, u64), Due>,
     /// Woken, each once, in the order of waking.
@@ -81,6 +86,14 @@ impl Shared {
         self.sequence += 1;
         self.timers.insert((due, self.sequence), what);
         (due, self.sequence)
+    }
+
+    /// Whoever is being polled comes to a place.
+    #[cfg(test)]
+    fn comes_to(&mut self, place: &'static str) {
+        if let Some(crew) = self.polled {
+            self.ambushes.comes(crew, place);
+        }
     }
 
     pub(super) fn note(&mut self, what: u8, number: u64) {
@@ -119,6 +132,8 @@ impl SimClock {
             mishaps: None,
             #[cfg(test)]
             coverage: Coverage::default(),
+            #[cfg(test)]
+            ambushes: Ambushes::default(),
             sequence: 0,
             timers: BTreeMap::new(),
             ready: Vec::new(),
@@ -157,6 +172,12 @@ impl SimClock {
         let slow = shared.random().is_multiple_of(16);
         let mut delay = Duration::from_nanos(if slow { delay * 16 } else { delay });
         if shared.now < shared.slow_until && shared.random().is_multiple_of(4) {
+            delay *= SLOWER;
+        }
+        #[cfg(test)]
+        if let Some(crew) = shared.polled
+            && shared.ambushes.is_slow(crew)
+        {
             delay *= SLOWER;
         }
         Some(delay)
@@ -218,6 +239,26 @@ impl SimClock {
     #[cfg(test)]
     pub(crate) fn spare_requests(&self) {
         self.lock().mishaps.iter_mut().for_each(Mishaps::spare_requests);
+    }
+
+    /// From now on these lie in wait, and no others.
+    #[cfg(test)]
+    pub(crate) fn lay(&self, ambushes: Vec<Ambush>) {
+        self.lock().ambushes = Ambushes::of(ambushes);
+    }
+
+    /// Those that were sprung since this was asked last.
+    #[cfg(test)]
+    pub(crate) fn take_sprung(&self) -> Vec<Sprung> {
+        self.lock().ambushes.take_sprung()
+    }
+
+    /// Whether the request that is now made runs into an ambush, and by which chance it goes wrong.
+    #[cfg(test)]
+    pub(super) fn request_fails(&self) -> Option<u64> {
+        let mut shared = self.lock();
+        let crew = shared.polled?;
+        shared.ambushes.fails(crew)
     }
 
     /// Something happens to a crew from outside; `None`: to all.
@@ -290,7 +331,10 @@ impl Clock for SimClock {
         })
     }
 
-    fn point(&self, _: &'static str) -> BoxFuture<'static, ()> {
+    #[cfg_attr(not(test), expect(unused_variables, reason = "only tests lie in wait"))]
+    fn point(&self, name: &'static str) -> BoxFuture<'static, ()> {
+        #[cfg(test)]
+        self.lock().comes_to(name);
         match self.delay() {
             Some(delay) => self.sleep_until(self.now() + delay),
             None => Box::pin(yield_once()),
@@ -304,6 +348,7 @@ impl Clock for SimClock {
             return Passage::default();
         };
         shared.coverage.begins(crew, name);
+        shared.ambushes.comes(crew, name);
         let clock = self.clone();
         Passage::new(move || clock.lock().coverage.ends(crew, name))
     }
@@ -314,6 +359,7 @@ impl Clock for SimClock {
         if let Some(crew) = shared.polled {
             shared.coverage.happens(Some(crew), what);
         }
+        shared.comes_to(what);
     }
 
     fn random(&self) -> u64 {

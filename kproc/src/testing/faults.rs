@@ -79,7 +79,12 @@ const VERBS: [Verb; 12] = [
 /// As one in how many times more seldom than with others something goes wrong: of records there is one look after another,
 /// and nothing can be wrong with them but what ends the instance.
 pub(super) fn seldom(verb: Verb) -> u64 {
-    if verb == Verb::Fetch { 200 } else { 1 }
+    if is_no_request(verb) { 200 } else { 1 }
+}
+
+/// Whether it is no request of its own.
+pub(super) fn is_no_request(verb: Verb) -> bool {
+    verb == Verb::Fetch
 }
 
 const LEAVE: Faults = faults![

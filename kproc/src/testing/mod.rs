@@ -3,6 +3,8 @@
 // What may be here: ways to drive the runtime and to look at it. What may not: copies of anything that
 // production runs, or a way to make it behave otherwise than in production.
 
+#[cfg(test)]
+pub(crate) mod ambush;
 mod builder;
 mod client;
 pub(crate) mod clock;

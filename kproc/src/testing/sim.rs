@@ -74,6 +74,12 @@ impl Driver for SimClock {
                 _ => Fault::Refuse(without_coordinator(verb)),
             });
         }
+        #[cfg(test)]
+        if !faults::is_no_request(verb)
+            && let Some(chance) = self.request_fails()
+        {
+            return super::mishaps::pick(chance, faults::of(verb));
+        }
         self.request_mishap(verb as u64, faults::seldom(verb), &verb, faults::of(verb))
     }
 }

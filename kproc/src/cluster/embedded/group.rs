@@ -330,6 +330,14 @@ impl Core {
         }
     }
 
+    /// An instance's members are asked for partitions back.
+    #[cfg(test)]
+    pub(super) fn want_back_from(&mut self, driver: &dyn Driver, instance: u64, mask: u64) {
+        for (group, id) in self.members_of(instance) {
+            self.want_back(driver, &group, id, mask);
+        }
+    }
+
     fn members_of(&self, instance: u64) -> Vec<(String, MemberId)> {
         let members = self
             .groups

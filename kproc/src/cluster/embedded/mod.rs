@@ -252,6 +252,13 @@ impl EmbeddedConnection {
         }
     }
 
+    /// The group wants partitions back, those with a number in `mask`, and gives them again.
+    #[cfg(test)]
+    pub(crate) fn want_back(&self, mask: u64) {
+        self.shared
+            .with(|core| core.want_back_from(&*self.shared.driver, self.instance, mask));
+    }
+
     /// From now on this instance's members commit whatever they are told to, with fresh proof.
     #[cfg(test)]
     pub(crate) fn ungate(&self) {

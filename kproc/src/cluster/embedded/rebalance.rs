@@ -99,6 +99,26 @@ impl Core {
         }
     }
 
+    /// A member is asked for partitions back, those with a number in `mask`, as by a rebalance that comes to something else.
+    /// They are given to whoever is to have them then: perhaps to the same.
+    #[cfg(test)]
+    pub(super) fn want_back(&mut self, driver: &dyn Driver, group: &str, id: MemberId, mask: u64) {
+        let Some(state) = self.groups.get_mut(group) else {
+            return;
+        };
+        let mut asked = Owned::new();
+        for (place, owner) in &mut state.owners {
+            let wanted = mask >> (place.partition.get() % 64) & 1 == 1;
+            if wanted && owner.member == id && !owner.revoking {
+                owner.revoking = true;
+                asked.push((place.clone(), owner.ownership));
+            }
+        }
+        if !asked.is_empty() {
+            self.ask_back(driver, group, id, asked);
+        }
+    }
+
     fn ask_back(&mut self, driver: &dyn Driver, group: &str, id: MemberId, asked: Owned) {
         let Some(member) = self.member(group, id) else {
             return;

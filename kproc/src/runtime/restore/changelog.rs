@@ -10,6 +10,7 @@ use kproc_store::{Environment, Followed};
 use super::{
     super::{
         error::{BEGIN_ANEW, RunError},
+        passages,
         patience::retried,
         sabotage::Sabotage,
         slot::Changelog,
@@ -185,7 +186,7 @@ impl Changelogs<'_> {
             self.apply(changelog, &mut read.batch, done)?;
             at = read.next;
             progress.pass(passed, replayed);
-            clock.point("between two batches of a restore").await;
+            clock.point(passages::BATCH_RESTORED).await;
             // Records that are there already are no reason to wait: other restores and orders get their turn.
             yield_now().await;
         }

@@ -4,7 +4,8 @@
 use std::{collections::BTreeMap, fmt};
 
 use super::{
-    super::super::passages::{self, COMMIT, FALL_BACK, RESTORE, SETTLEMENT, STATE_FOLLOWS, STOP},
+    super::super::passages::{self, COMMIT, FALL_BACK, PLACES, RESTORE, SETTLEMENT, STATE_FOLLOWS, STOP},
+    ambush,
     run::Course,
     site::{OFFSETS_LOST, STARTS_AGAIN, THAWS, THAWS_LATE, THAWS_TIMED_OUT},
 };
@@ -65,6 +66,8 @@ const ONCE: [&str; 16] = [
 #[derive(Default)]
 pub(super) struct Coverage {
     meetings: BTreeMap<Meeting, u64>,
+    /// By place and deed.
+    ambushes: BTreeMap<(&'static str, &'static str), u64>,
     mishaps: BTreeMap<String, u64>,
 }
 
@@ -73,6 +76,9 @@ impl Coverage {
     pub(super) fn add(&mut self, course: &Course) {
         for (meeting, times) in &course.meetings {
             *self.meetings.entry(*meeting).or_default() += times;
+        }
+        for sprung in &course.ambushes {
+            *self.ambushes.entry(sprung.meeting).or_default() += 1;
         }
         for mishap in &course.mishaps {
             *self.mishaps.entry(mishap.what.clone()).or_default() += 1;
@@ -86,7 +92,12 @@ impl Coverage {
             .map(told)
             .collect();
         let faults = faults::all().filter(|fault: &String| !self.mishaps.contains_key(fault));
-        let missing: Vec<String> = missing.into_iter().chain(faults).collect();
+        let ambushes = PLACES
+            .iter()
+            .flat_map(|place| ambush::deeds().map(move |deed| (*place, deed)))
+            .filter(|pair| !self.ambushes.contains_key(pair))
+            .map(|(place, deed)| format!("ambush: {place}: {deed}"));
+        let missing: Vec<String> = missing.into_iter().chain(faults).chain(ambushes).collect();
         assert!(
             missing.is_empty(),
             "the trials have come to none of these:\n  {}",
@@ -121,6 +132,14 @@ impl fmt::Display for Coverage {
                 None => write!(f, "\n  {what}: {times}")?,
             }
             last = what;
+        }
+        for ((place, deed), times) in &self.ambushes {
+            if *place == last {
+                write!(f, ", {deed} {times}")?;
+            } else {
+                write!(f, "\n  ambush, {place}: {deed} {times}")?;
+            }
+            last = place;
         }
         for (what, times) in &self.mishaps {
             let (whom, what) = what.split_once(": ").unwrap_or((what, ""));

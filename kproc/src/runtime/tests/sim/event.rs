@@ -9,7 +9,11 @@
 use std::{fmt, time::Duration};
 
 use super::{chance::Chance, harm::Harm, machine::DiskTrouble, site::Site};
-use crate::{Clock, cluster::ClusterErrorKind, testing::clock::Coordinator};
+use crate::{
+    Clock,
+    cluster::ClusterErrorKind,
+    testing::{ambush::Snag, clock::Coordinator},
+};
 
 /// See the module.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -49,7 +53,14 @@ pub(super) enum Kind {
     Away(Coordinator, Duration),
     /// Changelogs are compacted.
     Compact,
+    /// The group wants partitions back, those with a number in this mask, and gives them again. Only from an ambush.
+    WantBack(u64),
+    /// A request goes wrong, or takes long. Only from an ambush: it is there before the instance goes on.
+    Snag(Snag),
 }
+
+/// Who has so much time to stop must be done by then, whatever it is in the middle of.
+const ENOUGH_TO_STOP: Duration = Duration::from_secs(2);
 
 /// Whether an instance is there for it.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -66,7 +77,7 @@ pub(super) struct Draw {
     pub(super) make: fn(&mut Chance) -> Kind,
 }
 
-/// All kinds but [`Kind::Start`] and [`Kind::Stop`], which every plan has. A plan has some of these, or none.
+/// All kinds but [`Kind::Start`] and [`Kind::Stop`], which every plan has, and those of ambushes. A plan has some of these, or none.
 pub(super) const KINDS: &[Draw] = &[
     Draw {
         when: When::Up,
@@ -202,6 +213,9 @@ impl Kind {
             Self::Slow(_) => "slow messages",
             Self::Away(..) => "coordinator away",
             Self::Compact => "compaction",
+            Self::WantBack(_) => "partitions wanted back",
+            Self::Snag(Snag::Fails { .. }) => "a request fails",
+            Self::Snag(Snag::Slow) => "a request takes long",
         }
     }
 
@@ -210,8 +224,8 @@ impl Kind {
     pub(super) fn is_clean(self) -> bool {
         matches!(
             self,
-            Self::Start | Self::Stop(_) | Self::WallClock(_) | Self::Compact | Self::SwapState
-        )
+            Self::Start | Self::WallClock(_) | Self::Compact | Self::SwapState | Self::WantBack(_)
+        ) || matches!(self, Self::Stop(within) if within >= ENOUGH_TO_STOP)
     }
 
     /// Whether changelogs are compacted.
@@ -232,7 +246,7 @@ impl Kind {
     /// before: they are on their way for long, or the group has not waited for the end of its session. At least once,
     /// nothing can be done about that.
     pub(super) fn delays_records(self) -> bool {
-        matches!(self, Self::Slow(_) | Self::Evict)
+        matches!(self, Self::Slow(_) | Self::Evict | Self::Snag(Snag::Slow))
     }
 
     /// Whether state is as good afterwards as it was, or gone as a whole.
@@ -269,6 +283,8 @@ impl fmt::Display for Kind {
             Self::Expel(kind) => write!(f, " as {kind:?}"),
             Self::WallClock(minutes) => write!(f, " by {minutes} min"),
             Self::Away(coordinator, time) => write!(f, " {coordinator:?} for {time:?}"),
+            Self::WantBack(mask) => write!(f, ", of mask {mask:b}"),
+            Self::Snag(Snag::Fails { others, .. }) => write!(f, ", after {others} others"),
             _ => Ok(()),
         }
     }
@@ -344,6 +360,9 @@ fn happen_to_instance(kind: Kind, slot: usize, site: &mut Site) -> bool {
         Kind::Freeze(time) => site.freeze(slot, time),
         Kind::Evict => instance.connection.evict(),
         Kind::Expel(kind) => instance.connection.expel(kind),
+        Kind::WantBack(mask) => instance.connection.want_back(mask),
+        // It was there before the instance went on.
+        Kind::Snag(_) => {}
         Kind::Disk(trouble, time) => site.machine(slot).has_trouble(trouble, time),
         Kind::Cut(time) => {
             let connection = instance.connection.clone();

@@ -20,6 +20,8 @@ use crate::{Clock, clock::SystemClock};
 
 /// What single requests that go wrong, and handlers, are counted under.
 pub(super) const MISHAP: &str = "mishap";
+/// What ambushes that were sprung are counted under.
+const AMBUSH: &str = "ambush";
 
 /// Which trials, by their numbers.
 pub(super) struct Many {
@@ -116,7 +118,11 @@ impl Many {
                 report.written += course.written as u64;
                 report.processed += course.processed as u64;
                 let events = course.events.iter().map(|event| event.kind.name());
-                for name in events.chain(course.mishaps.iter().map(|_| MISHAP)) {
+                let ambushes = course.ambushes.iter().map(|_| AMBUSH);
+                for name in events
+                    .chain(ambushes)
+                    .chain(course.mishaps.iter().map(|_| MISHAP))
+                {
                     *report.happened.entry(name).or_default() += 1;
                 }
                 report.coverage.add(&course);

@@ -5,8 +5,11 @@
 //! A [`trial`] is a workload, a mode, and a seed with the [`plan`] that follows from it. Its [`run`] is judged by the
 //! workload's own judge, an [`observer`] of what is committed, and, in the [`ending`], by what is left on disk.
 //!
+//! Most of what happens does so at a time that was drawn; an [`ambush`] waits until an instance is in the middle of something.
+//!
 //! Something new: a kind of event goes into [`event`], a workload beside [`counter`] and into the list in [`workload`].
 
+mod ambush;
 mod chance;
 mod counter;
 mod coverage;

@@ -3,6 +3,7 @@
 use std::{fmt, time::Duration};
 
 use super::{
+    ambush::{self, Ambush},
     chance::Chance,
     event::{Draw, KINDS, Kind, When},
     site::SLOTS,
@@ -12,6 +13,7 @@ use super::{
 /// See the module.
 pub(super) struct Plan {
     pub(super) events: Vec<Event>,
+    pub(super) ambushes: Vec<Ambush>,
     pub(super) input: Vec<Write>,
     /// One in so many requests goes wrong; `None`: none does.
     pub(super) requests: Option<u64>,
@@ -53,6 +55,7 @@ impl fmt::Display for Event {
 /// Subjects of chance.
 const EVENTS: u64 = 1;
 const INPUT: u64 = 2;
+const AMBUSHES: u64 = 3;
 
 /// Events go on for a while after the last record.
 const AFTER_INPUT: Duration = Duration::from_millis(500);
@@ -69,6 +72,7 @@ impl Plan {
         let requests = chance.pick(&[None, Some(300), Some(100), Some(30), Some(10)]);
         Self {
             events: events(&mut chance, &kinds, end),
+            ambushes: ambush::draw(&mut Chance::of(seed, AMBUSHES)),
             input,
             requests: requests.filter(|_| !calm),
             panics,
@@ -85,7 +89,13 @@ impl Plan {
 }
 
 impl Plan {
-    /// Whether nothing happens because of which anything may be done twice.
+    /// Of all that is to happen.
+    pub(super) fn kinds(&self) -> impl Iterator<Item = Kind> {
+        let events = self.events.iter().map(|event| event.kind);
+        events.chain(self.ambushes.iter().map(|ambush| ambush.deed.kind))
+    }
+
+    /// Whether nothing happens because of which anything may be done twice, if there are no ambushes.
     pub(super) fn is_clean(&self) -> bool {
         self.requests.is_none() && self.events.iter().all(|event| event.kind.is_clean())
     }

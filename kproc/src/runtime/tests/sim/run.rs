@@ -8,6 +8,7 @@ use std::{
 };
 
 use super::{
+    ambush::{Ambush, Whom},
     chance::Chance,
     ending,
     event::{Kind, happen},
@@ -36,6 +37,8 @@ pub(super) struct Course {
     pub(super) planned: BTreeSet<u64>,
     /// Those that found something to happen to.
     pub(super) events: Vec<Happened>,
+    /// The ambushes that found something to happen to.
+    pub(super) ambushes: Vec<Sprung>,
     /// How many records were written.
     pub(super) written: usize,
     pub(super) mishaps: Vec<Mishap>,
@@ -54,6 +57,14 @@ pub(super) struct Happened {
     pub(super) kind: Kind,
     pub(super) at: Duration,
     pub(super) what: String,
+}
+
+/// An ambush that was sprung.
+#[derive(Debug, Clone)]
+pub(super) struct Sprung {
+    /// The place, and what was done.
+    pub(super) meeting: (&'static str, &'static str),
+    pub(super) happened: Happened,
 }
 
 /// What takes longer than this, in virtual time, never comes.
@@ -78,6 +89,12 @@ pub(super) fn run_on(executor: Executor, trial: &Trial) -> Course {
     if let Some(events) = &trial.events {
         plan.events.retain(|event| events.contains(&event.number));
     }
+    plan.ambushes.retain(|ambush| {
+        trial
+            .ambushes
+            .as_ref()
+            .is_some_and(|laid| laid.contains(&ambush.number))
+    });
     plan.input.truncate(trial.writes.unwrap_or(usize::MAX));
     let site = Site::new(executor, trial, &plan);
     let mishaps = Mishaps::new(trial.seed, plan.requests, trial.mishaps.clone());
@@ -92,6 +109,10 @@ pub(super) fn run_on(executor: Executor, trial: &Trial) -> Course {
         asked: 0,
         lines: 0,
         events: Vec::new(),
+        waiting: Vec::new(),
+        due: Vec::new(),
+        ambushes: Vec::new(),
+        finishing: false,
         mishaps: Vec::new(),
         site,
     };
@@ -109,6 +130,7 @@ pub(super) fn run_on(executor: Executor, trial: &Trial) -> Course {
         trace: executor.trace(),
         meetings: run.site.clock().meetings(),
         events: run.events,
+        ambushes: run.ambushes,
         mishaps: run.mishaps,
     }
 }
@@ -147,6 +169,13 @@ struct Run {
     /// Lines of the diary that were judged.
     lines: usize,
     events: Vec<Happened>,
+    /// Ambushes that have not struck.
+    waiting: Vec<Ambush>,
+    /// Those that were sprung, by whom, and after how many steps of the executor they strike.
+    due: Vec<(u64, Crew, Ambush)>,
+    ambushes: Vec<Sprung>,
+    /// Nothing begins any more.
+    finishing: bool,
     mishaps: Vec<Mishap>,
     site: Site,
 }
@@ -155,6 +184,10 @@ impl Run {
     fn all(&mut self, trial: &Trial, plan: &Plan, mishaps: Mishaps) -> Verdict {
         self.clean &= plan.requests.is_none();
         self.site.clock().set_mishaps(Some(mishaps));
+        self.site
+            .clock()
+            .lay(plan.ambushes.iter().map(Ambush::trap).collect());
+        self.waiting.clone_from(&plan.ambushes);
         self.will_write(&plan.input);
         for event in &plan.events {
             // So that time stands still there, if nothing else happens.
@@ -163,18 +196,8 @@ impl Run {
                 self.step()?;
             }
             self.a_little_later(event.steps)?;
-            if happen(event.kind, event.slot, &mut self.site) {
-                self.clean &= event.kind.is_clean();
-                self.zombies |= event.kind.makes_zombies();
-                self.observer.compacted |= event.kind.compacts();
-                self.late |= event.kind.delays_records();
-                self.events.push(Happened {
-                    number: event.number,
-                    kind: event.kind,
-                    at: self.site.clock().now(),
-                    what: event.to_string(),
-                });
-            }
+            let happened = self.happens(event.kind, event.slot, event.number, || event.to_string());
+            self.events.extend(happened);
         }
         let last = plan.input.last().map_or(Duration::ZERO, |write| write.at);
         let last = last.max(self.site.clock().now()) + plan.rest;
@@ -185,12 +208,77 @@ impl Run {
         self.finish(trial, plan)
     }
 
+    /// Lets something happen to an instance, if there is one.
+    fn happens(
+        &mut self,
+        kind: Kind,
+        slot: usize,
+        number: u64,
+        what: impl Fn() -> String,
+    ) -> Option<Happened> {
+        if !happen(kind, slot, &mut self.site) {
+            return None;
+        }
+        self.clean &= kind.is_clean();
+        self.zombies |= kind.makes_zombies();
+        self.observer.compacted |= kind.compacts();
+        self.late |= kind.delays_records();
+        Some(Happened {
+            number,
+            kind,
+            at: self.site.clock().now(),
+            what: what(),
+        })
+    }
+
+    /// Ambushes strike that were sprung.
+    fn strike(&mut self) {
+        let steps = self.site.world.executor.steps();
+        for sprung in self.site.clock().take_sprung() {
+            let waits = |ambush: &Ambush| ambush.number == sprung.number;
+            if let Some(place) = self.waiting.iter().position(waits) {
+                let ambush = self.waiting.remove(place);
+                self.due.push((steps + ambush.steps, sprung.crew, ambush));
+            }
+        }
+        let (now, later) = std::mem::take(&mut self.due)
+            .into_iter()
+            .partition(|(due, _, ambush)| *due <= steps || matches!(ambush.deed.kind, Kind::Snag(_)));
+        self.due = later;
+        for (_, crew, ambush) in now {
+            self.strikes(crew, &ambush);
+        }
+    }
+
+    fn strikes(&mut self, crew: Crew, ambush: &Ambush) {
+        let Some(comer) = self.site.slot_of(crew) else {
+            return;
+        };
+        let (slot, kind) = match ambush.deed.whom {
+            Whom::Comer => (comer, ambush.deed.kind),
+            Whom::Other => (SLOTS.len() - 1 - comer, ambush.deed.kind),
+        };
+        if self.finishing && kind == Kind::Start {
+            return;
+        }
+        if let Some(happened) = self.happens(kind, slot, ambush.number, || ambush.to_string()) {
+            let meeting = (ambush.place, ambush.deed.name());
+            self.ambushes.push(Sprung { meeting, happened });
+            if let (Some(again), false, Some(false)) = (ambush.again, self.finishing, kind.leaves_up()) {
+                self.site.start_at(slot, self.site.clock().now() + again);
+            }
+        }
+    }
+
     /// Those that are up may end; then others finish the work.
     fn finish(&mut self, trial: &Trial, plan: &Plan) -> Verdict {
+        self.finishing = true;
         self.site.leave_alone();
         self.site.stop_all();
         self.until("all have stopped", Site::all_down)?;
         self.site.clock().spare_requests();
+        self.site.clock().lay(Vec::new());
+        self.due.clear();
         self.site.calm_down();
         self.lost = self.site.forget_offsets(&mut Chance::of(trial.seed, OFFSETS));
         self.drain()?;
@@ -278,6 +366,7 @@ impl Run {
         self.site.thaw();
         self.site.supervise();
         let moves = self.site.world.executor.step();
+        self.strike();
         self.observer.look(&self.site.world.cluster, &mut *self.judge)?;
         for line in self.site.diary.since(self.lines) {
             self.lines += 1;

@@ -1,4 +1,4 @@
-//! Makes a trial that fails smaller, as long as it fails: fewer events, fewer mishaps, less input. By halves, then
+//! Makes a trial that fails smaller, as long as it fails: fewer events, ambushes and mishaps, less input. By halves, then
 //! quarters, and so on down to single ones (delta debugging).
 
 use std::collections::BTreeSet;
@@ -37,21 +37,28 @@ impl Shrinker<'_> {
     /// One round. Whether anything was left out.
     fn shrinks(&mut self) -> bool {
         let mut shrinks = self.input();
-        for part in [(|trial| &mut trial.events) as Part, |trial| &mut trial.mishaps] {
+        for part in [
+            (|trial| &mut trial.events) as Part,
+            |trial| &mut trial.ambushes,
+            |trial| &mut trial.mishaps,
+        ] {
             shrinks |= self.part(part);
         }
         shrinks && self.runs > 0
     }
 
-    /// Names the events and mishaps that have happened, so that the others can be left out.
+    /// Names the events, ambushes and mishaps that have happened, so that the others can be left out.
     fn forget_what_did_not_happen(&mut self) {
         let course = &self.best.course;
         let mut trial = self.best.trial.clone();
         trial.events = Some(course.events.iter().map(|event| event.number).collect());
+        let sprung = || course.ambushes.iter().map(|sprung| sprung.happened.number);
+        trial.ambushes = trial.ambushes.map(|_| sprung().collect());
         trial.mishaps = Some(course.mishaps.iter().map(|mishap| mishap.number).collect());
         // An event that did nothing took its time nevertheless.
         if !self.fails(trial.clone()) {
             trial.events.clone_from(&self.best.trial.events);
+            trial.ambushes.clone_from(&self.best.trial.ambushes);
             if trial.events.is_none() {
                 trial.events = Some(self.best.course.planned.clone());
             }

@@ -16,6 +16,7 @@ use super::{
     super::kit::{APP, Instance, World},
     chance::Chance,
     ending,
+    event::Kind,
     harm::Harm,
     machine::{self, Machine},
     plan::Plan,
@@ -26,7 +27,10 @@ use crate::{
     Clock, Partition, Policy, Retry, TopicPartition,
     cluster::CommittedOffset,
     runtime::{RunError, RunState, Settings, Transactions},
-    testing::{clock::SimClock, exec::Executor},
+    testing::{
+        clock::SimClock,
+        exec::{Crew, Executor},
+    },
 };
 
 /// The slots, by the names of their directories.
@@ -131,7 +135,7 @@ impl Site {
             started: 0,
             by_stream: Arc::default(),
             set_back: 0,
-            state_is_safe: plan.events.iter().all(|event| event.kind.spares_state()),
+            state_is_safe: plan.kinds().all(Kind::spares_state),
             wrong: None,
         }
     }
@@ -332,6 +336,17 @@ impl Site {
         }
     }
 
+    /// An instance is started then, unless somebody does so before.
+    pub(super) fn start_at(&mut self, slot: usize, at: Duration) {
+        self.slots[slot].start_at = Some(at);
+        self.clock().schedule(at, || {});
+    }
+
+    /// In which slot these are, if they are up and not on their way down.
+    pub(super) fn slot_of(&self, crew: Crew) -> Option<usize> {
+        (0..SLOTS.len()).find(|slot| self.instance(*slot).is_some_and(|instance| instance.crew == crew))
+    }
+
     /// Nobody looks after instances that fail any more.
     pub(super) fn leave_alone(&mut self) {
         self.supervised = None;
@@ -418,8 +433,7 @@ impl Site {
             if std::mem::take(&mut self.slots[slot].again) {
                 self.start(slot);
             } else if let (Err(_), false, Some(wait)) = (&outcome, was_asked, self.supervised) {
-                self.slots[slot].start_at = Some(now + wait);
-                self.clock().schedule(now + wait, || {});
+                self.start_at(slot, now + wait);
             }
             ended.push((slot, outcome));
         }

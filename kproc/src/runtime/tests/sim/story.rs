@@ -37,9 +37,11 @@ fn heading(trial: &Trial, course: &Course) -> String {
 /// What has happened, in order.
 pub(super) fn happened(course: &Course) -> String {
     let events = course.events.iter().map(|event| (event.at, event.what.clone()));
+    let sprung = course.ambushes.iter().map(|sprung| &sprung.happened);
+    let sprung = sprung.map(|happened| (happened.at, happened.what.clone()));
     let mishaps = course.mishaps.iter();
     let mishaps = mishaps.map(|mishap| (mishap.at, format!("mishap {}: {}", mishap.number, mishap.what)));
-    let mut all: Vec<(Duration, String)> = events.chain(mishaps).collect();
+    let mut all: Vec<(Duration, String)> = events.chain(sprung).chain(mishaps).collect();
     all.sort_by_key(|(at, _)| *at);
     let mut told = String::new();
     for (at, what) in all {

@@ -1,11 +1,15 @@
 //! A trial, and how it is written: in one line, which a command takes and a file keeps.
 //!
 //! `counter exactly-once 42` is all of seed 42. `events=1,3` has only these events of its plan, `mishaps=17` only these
-//! mishaps, `writes=10` only so many records of its input, and `planted=NoRewind` a fault of the runtime's.
+//! mishaps, `writes=10` only so many records of its input, `ambushes=1,2` these ambushes of its plan (none, if nothing is
+//! said: older trials have none), and `planted=NoRewind` a fault of the runtime's.
 
 use std::{collections::BTreeSet, fmt, str::FromStr};
 
-use super::workload::{ALL, Mode, Workload};
+use super::{
+    ambush,
+    workload::{ALL, Mode, Workload},
+};
 use crate::runtime::sabotage::{ALL as FAULTS, Sabotage};
 
 /// See the module.
@@ -16,6 +20,8 @@ pub(super) struct Trial {
     pub(super) seed: u64,
     /// The numbers of the events that happen; `None`: all.
     pub(super) events: Option<BTreeSet<u64>>,
+    /// The numbers of the ambushes that are laid; `None`: none.
+    pub(super) ambushes: Option<BTreeSet<u64>>,
     /// The numbers of the mishaps that happen; `None`: all.
     pub(super) mishaps: Option<BTreeSet<u64>>,
     /// How much of the input is written; `None`: all.
@@ -36,16 +42,31 @@ impl Trial {
             mode,
             seed,
             events: None,
+            ambushes: None,
             mishaps: None,
             writes: None,
             planted: None,
         }
     }
 
-    /// The trial of a number, when workloads and modes take turns.
+    /// The trial of a number, when workloads and modes take turns, and then those without ambushes and with.
     pub(super) fn numbered(number: u64) -> Self {
-        let workload = ALL[(number / MODES.len() as u64 % ALL.len() as u64) as usize];
-        Self::new(workload, MODES[(number % MODES.len() as u64) as usize].0, number)
+        let (modes, loads) = (MODES.len() as u64, ALL.len() as u64);
+        let workload = ALL[(number / modes % loads) as usize];
+        let trial = Self::new(workload, MODES[(number % modes) as usize].0, number);
+        if number / modes / loads % 2 == 1 {
+            trial.ambushed()
+        } else {
+            trial
+        }
+    }
+
+    /// With all ambushes of its plan.
+    pub(super) fn ambushed(self) -> Self {
+        Self {
+            ambushes: Some((1..=ambush::COUNT).collect()),
+            ..self
+        }
     }
 
     /// What to type to see it again.
@@ -59,7 +80,11 @@ impl fmt::Display for Trial {
         let mode = MODES.iter().find(|(mode, _)| *mode == self.mode);
         let mode = mode.map_or("", |(_, name)| name);
         write!(f, "{} {mode} {}", self.workload.name(), self.seed)?;
-        for (name, numbers) in [("events", &self.events), ("mishaps", &self.mishaps)] {
+        for (name, numbers) in [
+            ("events", &self.events),
+            ("ambushes", &self.ambushes),
+            ("mishaps", &self.mishaps),
+        ] {
             if let Some(numbers) = numbers {
                 let numbers: Vec<String> = numbers.iter().map(u64::to_string).collect();
                 write!(f, " {name}={}", numbers.join(","))?;
@@ -107,6 +132,7 @@ impl FromStr for Trial {
             };
             match name {
                 "events" => trial.events = Some(numbers()?),
+                "ambushes" => trial.ambushes = Some(numbers()?),
                 "mishaps" => trial.mishaps = Some(numbers()?),
                 "writes" => trial.writes = Some(value.parse().map_err(|_| wrong(word))?),
                 "planted" => {
@@ -124,7 +150,7 @@ impl FromStr for Trial {
 fn a_trial_is_read_as_it_is_written() {
     for line in [
         "counter exactly-once 42",
-        "counter at-least-once 7 events=1,12 mishaps= writes=3 planted=NoRewind",
+        "counter at-least-once 7 events=1,12 ambushes=2,3 mishaps= writes=3 planted=NoRewind",
     ] {
         assert_eq!(line.parse::<Trial>().unwrap().to_string(), line);
     }

@@ -1,0 +1,194 @@
+//! Events that wait until an instance is in the middle of something: the gap between two steps whose order matters is short,
+//! and a fault that comes at a random time rarely hits it.
+//!
+//! Ambushes are drawn before anything happens, as all of a plan; which of them are laid says the trial. Their places are
+//! those of the runtime's `passages`: for a new one there, a line in its list is all that it takes.
+
+use std::{fmt, time::Duration};
+
+use super::{super::super::passages::PLACES, chance::Chance, event::Kind, machine::DiskTrouble};
+use crate::{
+    cluster::ClusterErrorKind,
+    testing::{
+        ambush::{self, Snag},
+        clock::Coordinator,
+    },
+};
+
+/// How many there are in each plan.
+pub(super) const COUNT: u64 = 6;
+
+/// See the module.
+#[derive(Debug, Clone)]
+pub(super) struct Ambush {
+    pub(super) number: u64,
+    pub(super) place: &'static str,
+    /// Sprung by the so-many-th who comes there.
+    times: u64,
+    /// Who comes is counted only after this one is sprung, if it was laid.
+    after: Option<u64>,
+    /// It strikes so many steps of the executor later.
+    pub(super) steps: u64,
+    pub(super) deed: Deed,
+    /// Who is down after it is started again after this time; `None`: only by something else.
+    pub(super) again: Option<Duration>,
+}
+
+/// What is done.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Deed {
+    pub(super) whom: Whom,
+    pub(super) kind: Kind,
+}
+
+/// To whom.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Whom {
+    /// The instance that has come.
+    Comer,
+    /// The other one.
+    Other,
+}
+
+/// How each deed is drawn, and how often against the others.
+const DEEDS: &[(u64, fn(&mut Chance) -> Deed)] = &[
+    (3, |_| comer(Kind::Crash)),
+    (1, |_| comer(Kind::PowerLoss)),
+    (3, |chance| {
+        comer(Kind::Freeze(chance.time(Duration::from_secs(3))))
+    }),
+    (1, |chance| {
+        comer(Kind::Cut(chance.time(Duration::from_millis(2500))))
+    }),
+    (1, |_| comer(Kind::Evict)),
+    (1, |chance| {
+        let kinds = [ClusterErrorKind::Fatal, ClusterErrorKind::Unauthorized];
+        comer(Kind::Expel(chance.pick(&kinds)))
+    }),
+    (3, |chance| {
+        let within = chance.pick(&[50, 300, 2000, 20_000]);
+        comer(Kind::Stop(Duration::from_millis(within)))
+    }),
+    (4, |chance| {
+        comer(Kind::WantBack(chance.pick(&[u64::MAX, 0x5555, 1])))
+    }),
+    (5, |chance| {
+        let (others, chance) = (chance.pick(&[0, 0, 1, 2]), chance.next());
+        comer(Kind::Snag(Snag::Fails { others, chance }))
+    }),
+    (1, |_| comer(Kind::Snag(Snag::Slow))),
+    (1, |chance| {
+        let trouble = chance.pick(&[DiskTrouble::Full, DiskTrouble::Broken]);
+        comer(Kind::Disk(trouble, chance.time(Duration::from_millis(500))))
+    }),
+    (1, |chance| {
+        let coordinator = chance.pick(&[Coordinator::Group, Coordinator::Transactions]);
+        comer(Kind::Away(coordinator, chance.time(Duration::from_secs(2))))
+    }),
+    (2, |_| other(Kind::Start)),
+    (1, |_| other(Kind::Stop(Duration::from_secs(2)))),
+    (1, |_| other(Kind::Crash)),
+];
+
+const fn comer(kind: Kind) -> Deed {
+    let whom = Whom::Comer;
+    Deed { whom, kind }
+}
+
+const fn other(kind: Kind) -> Deed {
+    let whom = Whom::Other;
+    Deed { whom, kind }
+}
+
+/// All ambushes of a plan.
+pub(super) fn draw(chance: &mut Chance) -> Vec<Ambush> {
+    (1..=COUNT).map(|number| one(number, chance)).collect()
+}
+
+fn one(number: u64, chance: &mut Chance) -> Ambush {
+    // Half of them come on top of another one: what makes up for one fault must bear the next.
+    let after = (number > 1 && chance.one_in(2)).then(|| number - 1);
+    let all: u64 = DEEDS.iter().map(|(weight, _)| weight).sum();
+    let mut choice = chance.below(all);
+    let chosen = DEEDS.iter().find(|(weight, _)| {
+        let chosen = choice < *weight;
+        choice = choice.saturating_sub(*weight);
+        chosen
+    });
+    let (_, make) = chosen.unwrap_or(&DEEDS[0]);
+    Ambush {
+        number,
+        place: chance.pick(&PLACES),
+        times: 1 + if after.is_some() {
+            chance.pick(&[0, 0, 1, 3])
+        } else {
+            chance.pick(&[0, 1, 3, 10])
+        },
+        after,
+        steps: chance.pick(&[0, 0, 0, 1, 2, 5, 15]),
+        deed: make(chance),
+        again: chance
+            .pick(&[None, Some(0), Some(30), Some(500)])
+            .map(Duration::from_millis),
+    }
+}
+
+impl Ambush {
+    /// What the clock needs to know of it.
+    pub(super) fn trap(&self) -> ambush::Ambush {
+        let snag = match self.deed.kind {
+            Kind::Snag(snag) => Some(snag),
+            _ => None,
+        };
+        ambush::Ambush {
+            number: self.number,
+            place: self.place,
+            times: self.times,
+            after: self.after,
+            snag,
+        }
+    }
+}
+
+impl Deed {
+    pub(super) fn name(self) -> &'static str {
+        match (self.whom, self.kind) {
+            (Whom::Other, Kind::Start) => "the other one starts",
+            (Whom::Other, Kind::Stop(_)) => "the other one stops",
+            (Whom::Other, _) => "the other one crashes",
+            (Whom::Comer, kind) => kind.name(),
+        }
+    }
+}
+
+/// The names of all deeds.
+pub(super) fn deeds() -> impl Iterator<Item = &'static str> {
+    let any = &mut Chance::of(0, 0);
+    let names: std::collections::BTreeSet<&str> = DEEDS.iter().map(|(_, make)| make(any).name()).collect();
+    names.into_iter()
+}
+
+impl fmt::Display for Ambush {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self {
+            number, place, deed, ..
+        } = self;
+        write!(f, "ambush {number}: {place}: ")?;
+        match deed.whom {
+            Whom::Comer => write!(f, "{}", deed.kind),
+            Whom::Other => f.write_str(deed.name()),
+        }
+    }
+}
+
+#[test]
+fn each_deed_is_drawn_as_often_as_its_weight_says() {
+    let mut times = std::collections::BTreeMap::<&str, u64>::new();
+    let chance = &mut Chance::of(1, 1);
+    for ambush in (0..1000).flat_map(|_| draw(chance)) {
+        *times.entry(ambush.deed.name()).or_default() += 1;
+    }
+    assert_eq!(times.len(), deeds().count());
+    assert!(times.values().all(|times| *times > 100), "{times:?}");
+    assert!(times["a request fails"] > 2 * times["power loss"], "{times:?}");
+}
