@@ -41,6 +41,10 @@ pub trait Clock: Send + Sync {
     fn happens(&self, what: &'static str) {
         let _ = what;
     }
+    /// A place at which simulations lie in wait. Nothing in production.
+    fn comes_to(&self, place: &'static str) {
+        let _ = place;
+    }
     /// A random number.
     fn random(&self) -> u64;
 }

@@ -77,7 +77,7 @@ impl Worker {
                     .late(&format!("`#[on_stop]` of task {} was still waiting", tenure.task));
             }
         }
-        self.clock.happens(passages::RESTING);
+        self.clock.comes_to(passages::RESTING);
         let now = self.clock.now();
         let committing: Vec<Tenure> = tasks
             .iter()
@@ -111,7 +111,7 @@ impl Worker {
         if let Some(seat) = self.seats.remove(&tenure) {
             self.forget(tenure);
             seat.slot.close();
-            self.clock.happens(passages::CLOSED);
+            self.clock.comes_to(passages::CLOSED);
             // Last, for a revocation may wait for it.
             self.board.gone(tenure);
         }

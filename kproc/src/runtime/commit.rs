@@ -64,7 +64,7 @@ impl Worker {
         if prepared.is_empty() && !sent {
             return Ok(());
         }
-        self.clock.happens(passages::PREPARED);
+        self.clock.comes_to(passages::PREPARED);
         if self.plan.has(Sabotage::StateFirst) {
             self.save_all(&prepared, &Positions::new(), at).await;
         }
@@ -73,7 +73,7 @@ impl Worker {
         }
         let (positions, committed) = if !self.outlet.is_transactional() {
             let positions = self.flush(deadline).await?;
-            self.clock.happens(passages::WRITTEN);
+            self.clock.comes_to(passages::WRITTEN);
             (positions, self.commit_offsets(&mut prepared, deadline).await)
         } else if sent {
             let offsets = self.all_offsets(&prepared);

@@ -33,7 +33,7 @@ const LONGEST_WAIT: Duration = Duration::from_secs(10);
 impl Worker {
     /// A commit of these tasks has failed.
     pub(super) async fn commit_fails(&mut self, tasks: &[Tenure], fault: Fault, deadline: Option<Duration>) {
-        self.clock.happens(passages::NOT_COMMITTED);
+        self.clock.comes_to(passages::NOT_COMMITTED);
         if self.plan.has(Sabotage::DoneBeforeAbortKept) {
             let task = |tenure: &Tenure| self.seats.get(tenure)?.slot.task.as_ref();
             let kept = tasks
@@ -243,7 +243,7 @@ impl Worker {
                 slot: Box::new(slot),
                 not_before,
             };
-            self.clock.happens(passages::HANDED_BACK);
+            self.clock.comes_to(passages::HANDED_BACK);
             // A restorer that has ended is one that stops: there is no other time.
             if let Err(refused) = self.restorer.send(open)
                 && let RestorerOrder::Open { slot, .. } = refused.0

@@ -213,7 +213,7 @@ impl Outlet {
     }
 
     fn make_anew(&mut self) -> cluster::Result<()> {
-        self.clock.happens(passages::RENEWED);
+        self.clock.comes_to(passages::RENEWED);
         self.producer = self.cluster.producer(self.options.clone())?;
         self.unsettle();
         Ok(())

@@ -119,7 +119,7 @@ impl OwnerSeed {
         // What a handler does that comes back from now on is neither sent nor committed.
         board.give_up();
         let Some(member) = member else { return Ok(()) };
-        clock.happens(passages::LEAVING);
+        clock.comes_to(passages::LEAVING);
         let left = tokio::select! { biased;
             left = member.leave() => left.map_err(|error| error.to_string()),
             () = self.supervisor.deadline() => Err("there was no answer in time".to_owned()),
@@ -423,7 +423,7 @@ impl Owner {
                 Ok(slots) => {
                     let tasks = slots.iter().map(|slot| slot.tenure.task);
                     tracing::info!(tasks = listed(tasks), "assigned");
-                    self.supervisor.clock.happens(passages::ASSIGNED);
+                    self.supervisor.clock.comes_to(passages::ASSIGNED);
                     for slot in slots {
                         let (slot, not_before) = (Box::new(slot), Duration::ZERO);
                         let _ = self.restorer.send(RestorerOrder::Open { slot, not_before });

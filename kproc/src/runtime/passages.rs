@@ -1,8 +1,11 @@
 //! What an instance is in the middle of, by names that simulated trials count with: a crash in a commit is another one than a
 //! crash in a restore, and all of them must come up (see `tests/sim/coverage`).
 //!
-//! What may be here: names. They are given to [`Clock::passage`](crate::Clock::passage) and
-//! [`Clock::happens`](crate::Clock::happens), which do nothing in production.
+//! Between two steps of which the first must not be without the second, there is a place where simulated trials lie in wait
+//! (`tests/sim/ambush`): whoever adds such steps adds one.
+//!
+//! What may be here: names. They are given to [`Clock::passage`](crate::Clock::passage),
+//! [`Clock::happens`](crate::Clock::happens) and [`Clock::comes_to`](crate::Clock::comes_to), which do nothing in production.
 
 /// From the moment when tasks are asked what they have changed, until their state is written.
 pub(super) const COMMIT: &str = "a commit";
@@ -75,7 +78,7 @@ pub(super) const CLOSED: &str = "a task's state is closed";
 /// All parts have ended, and the group is not left.
 pub(super) const LEAVING: &str = "the group is left";
 
-/// All places where something can lie in wait: these, and where what takes a while begins.
+/// All places where something can lie in wait: moments, and the beginnings of what takes a while.
 #[cfg(test)]
 pub(super) const PLACES: [&str; 28] = [
     COMMIT,

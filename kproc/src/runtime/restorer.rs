@@ -162,7 +162,7 @@ impl Restorer {
             Outcome::Restored(slot) if wanted => {
                 let worker = self.least_loaded();
                 self.placed.insert(tenure, worker);
-                self.restore.clock.happens(passages::HANDED_OVER);
+                self.restore.clock.comes_to(passages::HANDED_OVER);
                 self.workers[worker].send(WorkerOrder::Take(slot));
             }
             // Abandoned in the moment when it was complete.

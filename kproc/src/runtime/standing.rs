@@ -69,7 +69,7 @@ impl Worker {
             if !self.standing.is_doubtful(now, session) {
                 break;
             }
-            self.clock.happens(passages::DOUBTED);
+            self.clock.comes_to(passages::DOUBTED);
             self.commit_again(tasks, deadline).await?;
         }
         // Whoever is a member may have been too slow to give a single partition back.

@@ -61,7 +61,7 @@ impl Worker {
         self.seats.insert(tenure, seat);
         self.board
             .task(tenure, TaskPhase::Running { worker: self.number });
-        self.clock.happens(passages::BEGUN);
+        self.clock.comes_to(passages::BEGUN);
         self.activate(tenure, Activity::Start);
     }
 

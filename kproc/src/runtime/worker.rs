@@ -344,7 +344,7 @@ impl Worker {
                 }
                 seat.unfinished = pause != Pause::Starved;
                 if task.owes_firings() {
-                    self.clock.happens(passages::OWING);
+                    self.clock.comes_to(passages::OWING);
                 } else if pause == Pause::Starved {
                     seat.firing = None;
                 }

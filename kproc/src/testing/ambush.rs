@@ -10,8 +10,7 @@ use super::exec::Crew;
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Ambush {
     pub(crate) number: u64,
-    /// Where it waits: what [`Clock::passage`](crate::Clock::passage), [`Clock::happens`](crate::Clock::happens) and
-    /// [`Clock::point`](crate::Clock::point) are given.
+    /// Where it waits: what [`Clock::comes_to`](crate::Clock::comes_to), and what else tells where an instance is, is given.
     pub(crate) place: &'static str,
     /// How many times somebody is still to come there.
     pub(crate) times: u64,

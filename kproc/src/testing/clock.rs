@@ -334,7 +334,7 @@ impl Clock for SimClock {
     #[cfg_attr(not(test), expect(unused_variables, reason = "only tests lie in wait"))]
     fn point(&self, name: &'static str) -> BoxFuture<'static, ()> {
         #[cfg(test)]
-        self.lock().comes_to(name);
+        self.comes_to(name);
         match self.delay() {
             Some(delay) => self.sleep_until(self.now() + delay),
             None => Box::pin(yield_once()),
@@ -360,6 +360,11 @@ impl Clock for SimClock {
             shared.coverage.happens(Some(crew), what);
         }
         shared.comes_to(what);
+    }
+
+    #[cfg(test)]
+    fn comes_to(&self, place: &'static str) {
+        self.lock().comes_to(place);
     }
 
     fn random(&self) -> u64 {

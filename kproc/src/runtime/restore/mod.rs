@@ -71,7 +71,7 @@ impl Restore {
             // What could not be closed well begins with nothing again.
             moved |= self.replay(slot, &topics, &mut progress).await?;
         }
-        self.clock.happens(passages::REPLAYED);
+        self.clock.comes_to(passages::REPLAYED);
         slot.vouch = self.vouch(slot, &topics);
         progress.end(self.entries(slot)?);
         let whose = self.seek(slot, &topics, moved).await?;

@@ -6,7 +6,12 @@
 
 use std::{fmt, time::Duration};
 
-use super::{super::super::passages::PLACES, chance::Chance, event::Kind, machine::DiskTrouble};
+use super::{
+    super::super::passages::{self, PLACES},
+    chance::Chance,
+    event::Kind,
+    machine::DiskTrouble,
+};
 use crate::{
     cluster::ClusterErrorKind,
     testing::{
@@ -16,7 +21,19 @@ use crate::{
 };
 
 /// How many there are in each plan.
-pub(super) const COUNT: u64 = 6;
+pub(super) const COUNT: u64 = 10;
+/// Instances come to these seldom, so they are drawn more often.
+const SELDOM: [&str; 9] = [
+    passages::FALL_BACK,
+    passages::REVOCATION,
+    passages::WANTED_BACK,
+    passages::LOST,
+    passages::WANTED_BACK_UNRESTORED,
+    passages::LOST_UNRESTORED,
+    passages::REBUILT,
+    passages::OWING,
+    passages::NOT_COMMITTED,
+];
 
 /// See the module.
 #[derive(Debug, Clone)]
@@ -86,8 +103,8 @@ const DEEDS: &[(u64, fn(&mut Chance) -> Deed)] = &[
         comer(Kind::Away(coordinator, chance.time(Duration::from_secs(2))))
     }),
     (2, |_| other(Kind::Start)),
-    (1, |_| other(Kind::Stop(Duration::from_secs(2)))),
-    (1, |_| other(Kind::Crash)),
+    (2, |_| other(Kind::Stop(Duration::from_secs(2)))),
+    (2, |_| other(Kind::Crash)),
 ];
 
 const fn comer(kind: Kind) -> Deed {
@@ -100,36 +117,47 @@ const fn other(kind: Kind) -> Deed {
     Deed { whom, kind }
 }
 
-/// All ambushes of a plan.
-pub(super) fn draw(chance: &mut Chance) -> Vec<Ambush> {
-    (1..=COUNT).map(|number| one(number, chance)).collect()
+/// All ambushes of a plan. Of a `calm` one, mostly those after which nothing is done twice.
+pub(super) fn draw(chance: &mut Chance, calm: bool) -> Vec<Ambush> {
+    let calm = calm && !chance.one_in(4);
+    (1..=COUNT).map(|number| one(number, chance, calm)).collect()
 }
 
-fn one(number: u64, chance: &mut Chance) -> Ambush {
-    // Half of them come on top of another one: what makes up for one fault must bear the next.
+fn one(number: u64, chance: &mut Chance, calm: bool) -> Ambush {
+    // A part of them comes on top of another one: what makes up for one fault must bear the next.
     let after = (number > 1 && chance.one_in(2)).then(|| number - 1);
-    let all: u64 = DEEDS.iter().map(|(weight, _)| weight).sum();
-    let mut choice = chance.below(all);
-    let chosen = DEEDS.iter().find(|(weight, _)| {
-        let chosen = choice < *weight;
-        choice = choice.saturating_sub(*weight);
-        chosen
-    });
-    let (_, make) = chosen.unwrap_or(&DEEDS[0]);
+    let times = match after {
+        Some(_) => chance.pick(&[1, 1, 2, 4]),
+        None => chance.pick(&[1, 2, 4, 11]),
+    };
+    let seldom = chance.one_in(3);
     Ambush {
         number,
-        place: chance.pick(&PLACES),
-        times: 1 + if after.is_some() {
-            chance.pick(&[0, 0, 1, 3])
-        } else {
-            chance.pick(&[0, 1, 3, 10])
-        },
+        place: chance.pick(if seldom { &SELDOM } else { &PLACES[..] }),
+        times,
         after,
         steps: chance.pick(&[0, 0, 0, 1, 2, 5, 15]),
-        deed: make(chance),
+        deed: deed(chance, calm),
         again: chance
             .pick(&[None, Some(0), Some(30), Some(500)])
             .map(Duration::from_millis),
+    }
+}
+
+fn deed(chance: &mut Chance, calm: bool) -> Deed {
+    let all: u64 = DEEDS.iter().map(|(weight, _)| weight).sum();
+    loop {
+        let mut choice = chance.below(all);
+        for (weight, make) in DEEDS {
+            if choice < *weight {
+                let deed = make(chance);
+                if !calm || deed.kind.is_clean() {
+                    return deed;
+                }
+                break;
+            }
+            choice -= weight;
+        }
     }
 }
 
@@ -185,7 +213,7 @@ impl fmt::Display for Ambush {
 fn each_deed_is_drawn_as_often_as_its_weight_says() {
     let mut times = std::collections::BTreeMap::<&str, u64>::new();
     let chance = &mut Chance::of(1, 1);
-    for ambush in (0..1000).flat_map(|_| draw(chance)) {
+    for ambush in (0..1000).flat_map(|_| draw(chance, false)) {
         *times.entry(ambush.deed.name()).or_default() += 1;
     }
     assert_eq!(times.len(), deeds().count());

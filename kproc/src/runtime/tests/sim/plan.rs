@@ -72,7 +72,7 @@ impl Plan {
         let requests = chance.pick(&[None, Some(300), Some(100), Some(30), Some(10)]);
         Self {
             events: events(&mut chance, &kinds, end),
-            ambushes: ambush::draw(&mut Chance::of(seed, AMBUSHES)),
+            ambushes: ambush::draw(&mut Chance::of(seed, AMBUSHES), calm),
             input,
             requests: requests.filter(|_| !calm),
             panics,

@@ -35,12 +35,14 @@ fn place(fault: Sabotage) -> (&'static dyn Workload, Mode) {
     }
 }
 
+/// Every other one has ambushes.
 fn planted(fault: Sabotage, seed: u64) -> Trial {
     let (workload, mode) = place(fault);
-    Trial {
+    let trial = Trial {
         planted: Some(fault),
         ..Trial::new(workload, mode, seed)
-    }
+    };
+    if seed % 2 == 1 { trial.ambushed() } else { trial }
 }
 
 /// The first seed that shows the fault.
