@@ -9,7 +9,7 @@ use std::{fmt, time::Duration};
 use super::{
     super::super::passages::{self, PLACES},
     chance::Chance,
-    event::Kind,
+    event::{self, Kind},
     machine::DiskTrouble,
 };
 use crate::{
@@ -67,8 +67,10 @@ pub(super) enum Whom {
     Other,
 }
 
+type Make = fn(&mut Chance) -> Deed;
+
 /// How each deed is drawn, and how often against the others.
-const DEEDS: &[(u64, fn(&mut Chance) -> Deed)] = &[
+const DEEDS: &[(u64, Make)] = &[
     (3, |_| comer(Kind::Crash)),
     (1, |_| comer(Kind::PowerLoss)),
     (3, |chance| {
@@ -102,6 +104,8 @@ const DEEDS: &[(u64, fn(&mut Chance) -> Deed)] = &[
         let coordinator = chance.pick(&[Coordinator::Group, Coordinator::Transactions]);
         comer(Kind::Away(coordinator, chance.time(Duration::from_secs(2))))
     }),
+    (1, |_| comer(Kind::Compact)),
+    (1, |chance| comer(event::wall_clock(chance))),
     (2, |_| other(Kind::Start)),
     (2, |_| other(Kind::Stop(Duration::from_secs(2)))),
     (2, |_| other(Kind::Crash)),

@@ -178,7 +178,7 @@ pub(super) const KINDS: &[Draw] = &[
 ];
 
 /// Forward by up to thirty hours, every other time by more than a day, or back by up to one hour.
-fn wall_clock(chance: &mut Chance) -> Kind {
+pub(super) fn wall_clock(chance: &mut Chance) -> Kind {
     let back = chance.one_in(2);
     Kind::WallClock(if back {
         -(chance.below(60) as i64)

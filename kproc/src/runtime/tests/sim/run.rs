@@ -112,7 +112,6 @@ pub(super) fn run_on(executor: Executor, trial: &Trial) -> Course {
         waiting: Vec::new(),
         due: Vec::new(),
         ambushes: Vec::new(),
-        finishing: false,
         mishaps: Vec::new(),
         site,
     };
@@ -174,8 +173,6 @@ struct Run {
     /// Those that were sprung, by whom, and after how many steps of the executor they strike.
     due: Vec<(u64, Crew, Ambush)>,
     ambushes: Vec<Sprung>,
-    /// Nothing begins any more.
-    finishing: bool,
     mishaps: Vec<Mishap>,
     site: Site,
 }
@@ -258,22 +255,28 @@ impl Run {
             Whom::Comer => (comer, ambush.deed.kind),
             Whom::Other => (SLOTS.len() - 1 - comer, ambush.deed.kind),
         };
-        if self.finishing && kind == Kind::Start {
-            return;
-        }
         if let Some(happened) = self.happens(kind, slot, ambush.number, || ambush.to_string()) {
             let meeting = (ambush.place, ambush.deed.name());
             self.ambushes.push(Sprung { meeting, happened });
-            if let (Some(again), false, Some(false)) = (ambush.again, self.finishing, kind.leaves_up()) {
+            if let (Some(again), Some(false)) = (ambush.again, kind.leaves_up()) {
                 self.site.start_at(slot, self.site.clock().now() + again);
             }
         }
     }
 
+    /// From here on no ambush starts an instance.
+    fn let_nobody_start(&mut self) {
+        self.waiting.retain(|ambush| ambush.deed.kind != Kind::Start);
+        self.due.retain(|(_, _, ambush)| ambush.deed.kind != Kind::Start);
+        let due = self.due.iter_mut().map(|(_, _, ambush)| ambush);
+        due.chain(&mut self.waiting)
+            .for_each(|ambush| ambush.again = None);
+    }
+
     /// Those that are up may end; then others finish the work.
     fn finish(&mut self, trial: &Trial, plan: &Plan) -> Verdict {
-        self.finishing = true;
         self.site.leave_alone();
+        self.let_nobody_start();
         self.site.stop_all();
         self.until("all have stopped", Site::all_down)?;
         self.site.clock().spare_requests();
