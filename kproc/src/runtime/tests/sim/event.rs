@@ -315,6 +315,8 @@ pub(super) fn happen(kind: Kind, slot: usize, site: &mut Site) -> bool {
         Kind::Slow(time) => clock.slow_down(time),
         Kind::Away(coordinator, time) => clock.send_away(coordinator, time),
         Kind::Compact => site.world.cluster.compact(),
+        // It was there before the instance went on, whatever has become of that since.
+        Kind::Snag(_) => {}
         Kind::LoseState | Kind::Reboot | Kind::Harm(_) | Kind::SwapState | Kind::Backup => {
             return happen_to_state(kind, slot, site);
         }
@@ -361,8 +363,6 @@ fn happen_to_instance(kind: Kind, slot: usize, site: &mut Site) -> bool {
         Kind::Evict => instance.connection.evict(),
         Kind::Expel(kind) => instance.connection.expel(kind),
         Kind::WantBack(mask) => instance.connection.want_back(mask),
-        // It was there before the instance went on.
-        Kind::Snag(_) => {}
         Kind::Disk(trouble, time) => site.machine(slot).has_trouble(trouble, time),
         Kind::Cut(time) => {
             let connection = instance.connection.clone();

@@ -259,7 +259,7 @@ impl Run {
             let meeting = (ambush.place, ambush.deed.name());
             self.ambushes.push(Sprung { meeting, happened });
             if let (Some(again), Some(false)) = (ambush.again, kind.leaves_up()) {
-                self.site.start_at(slot, self.site.clock().now() + again);
+                self.site.start_later(slot, again);
             }
         }
     }

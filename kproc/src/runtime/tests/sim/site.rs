@@ -87,8 +87,10 @@ struct Slot {
     instance: Option<Instance>,
     /// It is to be started again as soon as it is down.
     again: bool,
-    /// It has failed, and is to be started again then.
+    /// It is to be started then.
     start_at: Option<Duration>,
+    /// It is to be started so long after it is down.
+    start_later: Option<Duration>,
     /// It stands still, from when until when.
     frozen: Option<(Duration, Duration)>,
     /// The instance has stood still: how long it takes to stop says nothing.
@@ -285,6 +287,7 @@ impl Site {
         }
         let slot = &mut self.slots[slot];
         (slot.again, slot.due, slot.frozen) = (false, None, None);
+        slot.start_later = None;
     }
 
     /// The process stands still for a while.
@@ -336,21 +339,33 @@ impl Site {
         }
     }
 
-    /// An instance is started then, unless somebody does so before.
-    pub(super) fn start_at(&mut self, slot: usize, at: Duration) {
+    /// Whoever is down then is started.
+    fn start_at(&mut self, slot: usize, at: Duration) {
         self.slots[slot].start_at = Some(at);
         self.clock().schedule(at, || {});
     }
 
-    /// In which slot these are, if they are up and not on their way down.
+    /// An instance is started so long after it is down.
+    pub(super) fn start_later(&mut self, slot: usize, wait: Duration) {
+        if self.is_down(slot) {
+            self.start_at(slot, self.clock().now() + wait);
+        } else {
+            self.slots[slot].start_later = Some(wait);
+        }
+    }
+
+    /// In which slot an instance is, if anything is left of it.
     pub(super) fn slot_of(&self, crew: Crew) -> Option<usize> {
-        (0..SLOTS.len()).find(|slot| self.instance(*slot).is_some_and(|instance| instance.crew == crew))
+        let mut slots = self.slots.iter().map(|slot| slot.instance.as_ref());
+        slots.position(|instance| instance.is_some_and(|instance| instance.crew == crew))
     }
 
     /// Nobody looks after instances that fail any more.
     pub(super) fn leave_alone(&mut self) {
         self.supervised = None;
-        self.slots.iter_mut().for_each(|slot| slot.start_at = None);
+        for slot in &mut self.slots {
+            (slot.start_at, slot.start_later) = (None, None);
+        }
     }
 
     /// What goes on for a while ends.
@@ -430,9 +445,11 @@ impl Site {
             self.look_at_state(slot);
             let outcome = self.world.executor.run_until(instance.running.wait());
             let outcome = outcome.unwrap_or(Err(RunError::Stopped));
+            let later = self.slots[slot].start_later.take();
+            let supervised = self.supervised.filter(|_| outcome.is_err() && !was_asked);
             if std::mem::take(&mut self.slots[slot].again) {
                 self.start(slot);
-            } else if let (Err(_), false, Some(wait)) = (&outcome, was_asked, self.supervised) {
+            } else if let Some(wait) = later.or(supervised) {
                 self.start_at(slot, now + wait);
             }
             ended.push((slot, outcome));
