@@ -23,7 +23,7 @@ use crate::{
 /// How many there are in each plan.
 pub(super) const COUNT: u64 = 10;
 /// Instances come to these seldom, so they are drawn more often.
-const SELDOM: [&str; 9] = [
+const SELDOM: [&str; 12] = [
     passages::FALL_BACK,
     passages::REVOCATION,
     passages::WANTED_BACK,
@@ -33,7 +33,12 @@ const SELDOM: [&str; 9] = [
     passages::REBUILT,
     passages::OWING,
     passages::NOT_COMMITTED,
+    passages::DOUBTED,
+    passages::RENEWED,
+    passages::HANDED_BACK,
 ];
+/// What is drawn most: this must come up at those places, too, and all the rest at the others.
+const OFTEN: u64 = 3;
 
 /// See the module.
 #[derive(Debug, Clone)]
@@ -134,7 +139,7 @@ fn one(number: u64, chance: &mut Chance, calm: bool) -> Ambush {
         Some(_) => chance.pick(&[1, 1, 2, 4]),
         None => chance.pick(&[1, 2, 4, 11]),
     };
-    let seldom = chance.one_in(3);
+    let seldom = chance.below(5) < 2;
     Ambush {
         number,
         place: chance.pick(if seldom { &SELDOM } else { &PLACES[..] }),
@@ -193,11 +198,20 @@ impl Deed {
     }
 }
 
-/// The names of all deeds.
-pub(super) fn deeds() -> impl Iterator<Item = &'static str> {
+/// What must come up: places, and what is done there.
+pub(super) fn due() -> impl Iterator<Item = (&'static str, &'static str)> {
     let any = &mut Chance::of(0, 0);
-    let names: std::collections::BTreeSet<&str> = DEEDS.iter().map(|(_, make)| make(any).name()).collect();
-    names.into_iter()
+    let deeds: Vec<(u64, &str)> = DEEDS
+        .iter()
+        .map(|(weight, make)| (*weight, make(any).name()))
+        .collect();
+    PLACES.into_iter().flat_map(move |place| {
+        let least = if SELDOM.contains(&place) { OFTEN } else { 1 };
+        let deeds = deeds.clone().into_iter();
+        deeds
+            .filter(move |(weight, _)| *weight >= least)
+            .map(move |(_, deed)| (place, deed))
+    })
 }
 
 impl fmt::Display for Ambush {
@@ -220,7 +234,7 @@ fn each_deed_is_drawn_as_often_as_its_weight_says() {
     for ambush in (0..1000).flat_map(|_| draw(chance, false)) {
         *times.entry(ambush.deed.name()).or_default() += 1;
     }
-    assert_eq!(times.len(), deeds().count());
+    assert_eq!(times.len(), DEEDS.len());
     assert!(times.values().all(|times| *times > 100), "{times:?}");
     assert!(times["a request fails"] > 2 * times["power loss"], "{times:?}");
 }

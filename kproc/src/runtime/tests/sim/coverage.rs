@@ -4,7 +4,7 @@
 use std::{collections::BTreeMap, fmt};
 
 use super::{
-    super::super::passages::{self, COMMIT, FALL_BACK, PLACES, RESTORE, SETTLEMENT, STATE_FOLLOWS, STOP},
+    super::super::passages::{self, COMMIT, FALL_BACK, RESTORE, SETTLEMENT, STATE_FOLLOWS, STOP},
     ambush,
     run::Course,
     site::{OFFSETS_LOST, STARTS_AGAIN, THAWS, THAWS_LATE, THAWS_TIMED_OUT},
@@ -92,9 +92,7 @@ impl Coverage {
             .map(told)
             .collect();
         let faults = faults::all().filter(|fault: &String| !self.mishaps.contains_key(fault));
-        let ambushes = PLACES
-            .iter()
-            .flat_map(|place| ambush::deeds().map(move |deed| (*place, deed)))
+        let ambushes = ambush::due()
             .filter(|pair| !self.ambushes.contains_key(pair))
             .map(|(place, deed)| format!("ambush: {place}: {deed}"));
         let missing: Vec<String> = missing.into_iter().chain(faults).chain(ambushes).collect();
@@ -164,6 +162,7 @@ fn what_is_missing_is_told() {
         "EndTransaction: LoseAnswer",
         "Commit: Refuse(OwnershipLost)",
         "started again after a failure",
+        "ambush: a task is handed to a worker: stand still",
     ] {
         assert!(missing.contains(due), "{due}: {missing}");
     }
