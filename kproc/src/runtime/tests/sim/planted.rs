@@ -1,5 +1,7 @@
 //! Mistakes that are planted in the runtime are found: so they would be if they were real.
 
+use std::collections::BTreeSet;
+
 use super::{
     counter::Counter,
     loads::{Mixed, Timers},
@@ -45,9 +47,9 @@ fn planted(fault: Sabotage, seed: u64) -> Trial {
     if seed % 2 == 1 { trial.ambushed() } else { trial }
 }
 
-/// The first seed that shows the fault.
-fn find(fault: Sabotage) -> Option<Failing> {
-    (0..ENOUGH).find_map(|seed| {
+/// The first seed that shows the fault, of every so-many-th from one on.
+fn find(fault: Sabotage, first: u64, step: usize) -> Option<Failing> {
+    (first..ENOUGH).step_by(step).find_map(|seed| {
         let trial = planted(fault, seed);
         let course = run(&trial);
         course.verdict.is_err().then_some(Failing { trial, course })
@@ -67,7 +69,7 @@ fn every_planted_fault_is_found() {
         .filter(|fault| only.is_some() || !seldom.contains(fault))
         .filter(wanted);
     for fault in wanted {
-        match find(*fault) {
+        match find(*fault, 0, 1) {
             // (Some values are long.)
             Some(Failing { trial, course }) => println!(
                 "{fault:?}: found within {} seeds: {:.300}",
@@ -82,7 +84,7 @@ fn every_planted_fault_is_found() {
 
 #[test]
 fn a_failure_shrinks_to_what_it_takes_and_its_command_shows_it_again() {
-    let found = find(Sabotage::StateFirst).unwrap();
+    let found = find(Sabotage::StateFirst, 0, 2).unwrap();
     let (events, written) = (found.course.events.len(), found.course.written);
     let small = shrink(found, RUNS, &run);
     assert!(
@@ -90,6 +92,25 @@ fn a_failure_shrinks_to_what_it_takes_and_its_command_shows_it_again() {
         "{events} events have shrunk only to\n{}",
         super::story::happened(&small.course)
     );
+    shows_again(&small);
+}
+
+/// What is not sprung, or need not be, is left out.
+#[test]
+fn ambushes_are_left_out_of_a_failure_that_does_not_need_them() {
+    let found = find(Sabotage::StateFirst, 1, 2).unwrap();
+    let laid = |failing: &Failing| failing.trial.ambushes.as_ref().map_or(0, BTreeSet::len);
+    let before = laid(&found);
+    let small = shrink(found, RUNS, &run);
+    assert!(
+        before > 2 && laid(&small) <= 2 && small.course.events.len() <= 3,
+        "{before} ambushes have shrunk only to\n{}",
+        super::story::happened(&small.course)
+    );
+    shows_again(&small);
+}
+
+fn shows_again(small: &Failing) {
     let command = small.trial.command();
     let said = command.split('\'').nth(1).unwrap();
     let again = run(&said.parse().unwrap());
