@@ -205,7 +205,9 @@ pub(super) fn due() -> impl Iterator<Item = (&'static str, &'static str)> {
         .iter()
         .map(|(weight, make)| (*weight, make(any).name()))
         .collect();
-    PLACES.into_iter().flat_map(move |place| {
+    // What owes firings is so rare that some of it may be missing by accident.
+    let places = PLACES.into_iter().filter(|place| *place != passages::OWING);
+    places.flat_map(move |place| {
         let least = if SELDOM.contains(&place) { OFTEN } else { 1 };
         let deeds = deeds.clone().into_iter();
         deeds
