@@ -37,7 +37,8 @@ const SELDOM: [&str; 12] = [
     passages::RENEWED,
     passages::HANDED_BACK,
 ];
-/// What is drawn most: this must come up at those places, too, and all the rest at the others.
+/// From this weight on, a deed must come up at each place in a run of many seeds. (The others do, too, but not each
+/// of them so often that it could not be missing by accident.)
 const OFTEN: u64 = 3;
 
 /// See the module.
@@ -201,19 +202,14 @@ impl Deed {
 /// What must come up: places, and what is done there.
 pub(super) fn due() -> impl Iterator<Item = (&'static str, &'static str)> {
     let any = &mut Chance::of(0, 0);
-    let deeds: Vec<(u64, &str)> = DEEDS
+    let deeds: Vec<&str> = DEEDS
         .iter()
-        .map(|(weight, make)| (*weight, make(any).name()))
+        .filter(|(weight, _)| *weight >= OFTEN)
+        .map(|(_, make)| make(any).name())
         .collect();
     // What owes firings is so rare that some of it may be missing by accident.
     let places = PLACES.into_iter().filter(|place| *place != passages::OWING);
-    places.flat_map(move |place| {
-        let least = if SELDOM.contains(&place) { OFTEN } else { 1 };
-        let deeds = deeds.clone().into_iter();
-        deeds
-            .filter(move |(weight, _)| *weight >= least)
-            .map(move |(_, deed)| (place, deed))
-    })
+    places.flat_map(move |place| deeds.clone().into_iter().map(move |deed| (place, deed)))
 }
 
 impl fmt::Display for Ambush {
