@@ -9,7 +9,7 @@ use kproc_store::{
 
 use crate::{
     child,
-    common::{NOW, One, point, small, specs},
+    common::{NOW, One, point, small, specs, vouch_for_any_file},
 };
 
 pub(crate) type Words = One<String, i64>;
@@ -173,6 +173,7 @@ fn a_commit_of_a_version_that_kept_no_metadata_is_read() {
             .unwrap();
         txn.commit().unwrap();
     }
+    vouch_for_any_file(directory.path());
     let one = Words::open(directory.path());
     assert_eq!(one.condition, Condition::Intact);
     let input = InputPosition {
