@@ -151,19 +151,27 @@ impl Sidecar {
         differ(self.data.as_ref(), now.data.as_ref())
     }
 
-    /// Why LMDB's file cannot be trusted, if so.
+    /// Why LMDB's file cannot be trusted, if so. What a machine does to it that dies comes before what only looks alike: after
+    /// that the file may well be older than this.
     pub(crate) fn doubt(&self, now: &Self) -> Option<Reason> {
+        if let Some(what) = self.doubt_unless_clean(now) {
+            return Some(Reason::outdated(what));
+        }
         let moments = self.transaction.zip(now.transaction);
         if moments.is_some_and(|(then, now)| now < then || self.clean && now > then) {
             let what = "the data file is of another moment than `state.json` beside it: one of the two was replaced, or copied later";
             return Some(Reason::damaged(what.to_owned()));
         }
+        None
+    }
+
+    fn doubt_unless_clean(&self, now: &Self) -> Option<String> {
         if self.clean {
             return None;
         }
         if self.is_of_another(now) || differ(self.itself.as_ref(), now.itself.as_ref()) {
             let what = "its file is a copy, made while it was in use or after its process had died: it may be of no moment at all";
-            return Some(Reason::outdated(what.to_owned()));
+            return Some(what.to_owned());
         }
         if self.sync {
             return None;
@@ -177,8 +185,7 @@ impl Sidecar {
         } else {
             return None;
         };
-        let what = format!("the state was not closed in good order, and {happened}");
-        Some(Reason::outdated(what))
+        Some(format!("the state was not closed in good order, and {happened}"))
     }
 }
 
@@ -249,6 +256,23 @@ mod tests {
         }
         assert!(!doubt(None, Some(8), true));
         assert!(!doubt(Some(8), None, true));
+    }
+
+    /// The sidecar is on the disk when the file is opened, and what a process that was killed had written before is not.
+    #[test]
+    fn what_a_power_loss_has_taken_is_not_told_as_a_file_that_was_replaced() {
+        let then = Sidecar {
+            boot: Some("b".into()),
+            transaction: Some(8),
+            ..sidecar()
+        };
+        let doubt = then.doubt(&sidecar()).unwrap();
+        assert!(
+            doubt.what.contains("restarted since (power loss"),
+            "{}",
+            doubt.what
+        );
+        assert!(!doubt.keep, "it tells nobody anything");
     }
 
     #[test]
