@@ -35,6 +35,7 @@ impl Restore {
     pub(super) async fn seek(&self, slot: &mut Slot, topics: &Found, moved: bool) -> Result<Whose, RunError> {
         let saved = self.saved(slot)?;
         let task = slot.tenure.task;
+        let app = &*self.plan.topology.app;
         let mut first = Vec::new();
         // Whether processing has begun at some time, as far as offsets tell.
         let begun =
@@ -42,7 +43,7 @@ impl Restore {
         let (stateful, restored) = restored(slot);
         for (number, (input, saved)) in slot.inputs.iter_mut().zip(saved).enumerate() {
             if let Some(committed) = &input.committed {
-                refuse_newer(&input.partition, committed, "committed offset")?;
+                refuse_newer(app, &input.partition, committed, "committed offset")?;
                 if let (Some(then), Some(now)) = (committed::origin(&committed.metadata), input.origin) {
                     if !then.is_same(now) {
                         return Err(of_the_old_one(&input.partition, "the committed offset"));
@@ -71,11 +72,11 @@ impl Restore {
                         ),
                     });
                 }
+                refuse_newer(app, &input.partition, &saved, "position in the state directory")?;
                 tracing::warn!(
                     input = %input.partition, offset = %next,
                     "the group's committed offset is gone (its retention?); the one saved with the state is used"
                 );
-                refuse_newer(&input.partition, &saved, "position in the state directory")?;
                 input.queue.seek(SeekTo::At(next));
                 // The group is to know it again, whether there is anything new or not.
                 let time = committed::stream_time(&saved.metadata).to_owned();
@@ -218,18 +219,24 @@ impl Restore {
 
 /// What a newer version has kept with a position is not passed over: stream time would begin anew, and what was owed would be
 /// forgotten.
-fn refuse_newer(partition: &TopicPartition, position: &CommittedOffset, whose: &str) -> Result<(), RunError> {
+fn refuse_newer(
+    group: &str,
+    partition: &TopicPartition,
+    position: &CommittedOffset,
+    whose: &str,
+) -> Result<(), RunError> {
     if !committed::is_newer(&position.metadata) {
         return Ok(());
     }
     Err(RunError::Cluster {
         what: format!("input {partition}"),
+        // The offset is named: `--to-current` sets what has no committed offset to the end.
         reason: format!(
             "a newer version of kproc has written what is kept with its {whose} ({:?}), and this version does not understand \
-             it: run that version. To go on with this one, set the group's offsets (with all instances stopped, \
-             `kafka-consumer-groups --reset-offsets --to-current`): stream time then begins anew, and timers that had failed \
-             do not fire again",
-            position.metadata
+             it: run that version. To go on with this one, set the group's offset with all instances stopped \
+             (`kafka-consumer-groups --group {group} --reset-offsets --topic {}:{} --to-offset {} --execute`): stream time \
+             then begins anew, and timers that had failed do not fire again",
+            position.metadata, partition.topic, partition.partition, position.next
         ),
     })
 }

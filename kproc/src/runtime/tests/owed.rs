@@ -218,6 +218,10 @@ fn what_a_newer_version_has_committed_is_not_passed_over() {
         let mut scene = Scene::owing(Wants::Timer, true);
         let (place, mut offset) = scene.world.cluster.offsets(APP).remove(0);
         offset.metadata = text.into();
+        let command = format!(
+            "--group {APP} --reset-offsets --topic {}:{} --to-offset {} --execute",
+            place.topic, place.partition, offset.next
+        );
         scene.world.cluster.commit(APP, place, offset);
         if !refused {
             scene.runs();
@@ -230,7 +234,7 @@ fn what_a_newer_version_has_committed_is_not_passed_over() {
             "newer version of kproc",
             text,
             "run that version",
-            "--reset-offsets",
+            &command,
         ] {
             assert!(error.contains(part), "{part}: {error}");
         }
