@@ -109,8 +109,8 @@ impl Inner {
         let mut sidecar = lock(&self.sidecar);
         if sidecar.deaths > 0 {
             sidecar.deaths = 0;
-            // For the next process, not for the next boot, which has no use for it.
-            if let Err(error) = sidecar.write(&self.directory, false, &self.options) {
+            // For the next process; for the next boot only if that has a use for it.
+            if let Err(error) = sidecar.write(&self.directory, sidecar.sync, &self.options) {
                 tracing::warn!(path = %self.directory.display(), %error, "writing its sidecar");
             }
         }

@@ -8,13 +8,14 @@ use std::{
         Arc, Mutex,
         atomic::{AtomicU64, Ordering::Relaxed},
     },
+    time::Duration,
 };
 
 use kproc_store::{
     Condition, DiskStep, Environment, EnvironmentOptions, Host, Marks, Offset, Store, StoreError, Table,
 };
 
-use crate::common::{fast_directory, point, small};
+use crate::common::{NOW, One, fast_directory, point, small};
 
 /// A machine whose disk refuses the step with this number, and those that come after it while it is `ill`.
 #[derive(Debug, Default)]
@@ -253,4 +254,28 @@ fn d19_why_a_state_is_made_anew_is_told_also_if_the_making_fails() {
         }
     }
     assert!(failed >= anew.len(), "{failed}");
+}
+
+/// What is synced with each commit is trusted after a power loss; so the sidecar must not be lost with it.
+#[test]
+fn a_sidecar_of_what_is_synced_is_synced_whenever_it_is_written() {
+    let directory = fast_directory();
+    let machine = Arc::new(Machine::default());
+    let options = EnvironmentOptions {
+        host: Some(machine.clone()),
+        sync: true,
+        ..small()
+    };
+    let open = || One::<Vec<u8>, Vec<u8>>::open_with(directory.path(), &options);
+    drop(open());
+    let mut one = open();
+    one.commit_at(NOW);
+    machine.reached.lock().unwrap().clear();
+    one.commit_at(NOW.saturating_add(Duration::from_secs(600)));
+    let reached = machine.reached.lock().unwrap();
+    assert!(
+        reached.contains(&DiskStep::PlaceSidecar),
+        "that it was at work is told"
+    );
+    assert!(reached.contains(&DiskStep::SyncSidecar), "{reached:?}");
 }
