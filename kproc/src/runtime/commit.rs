@@ -169,8 +169,11 @@ impl Worker {
             let commit = (commit.is_some() || !passed.is_empty()).then(|| {
                 let mut commit = commit.unwrap_or_else(|| task.unchanged());
                 let mut inputs: BTreeMap<usize, Offset> = committed_before(&seat.slot.inputs).collect();
-                inputs.extend(commit.inputs);
-                inputs.extend(passed);
+                // What was passed over stays so: of an input that was not read since, the task knows its last record only.
+                for (input, next) in commit.inputs.into_iter().chain(passed) {
+                    let furthest = inputs.entry(input).or_insert(next);
+                    *furthest = next.max(*furthest);
+                }
                 commit.inputs = inputs.into_iter().collect();
                 commit
             });

@@ -3,7 +3,8 @@
 use std::{path::Path, sync::Arc, time::Duration};
 
 use crate::{
-    Clock, Context, Error, Policy, Processor, Record, Result, Retry, Table, Topic,
+    Clock, Context, Error, Policy, Processor, Record, Result, Retry, Table, Timer, TimerClock, Timestamp,
+    Topic,
     cluster::{Cluster, ProducerOptions},
     engine::factory,
     outbox::{Outbox, RawRecord},
@@ -36,17 +37,8 @@ impl Processor for Both {
     }
 }
 
-#[test]
-fn f14_passing_over_what_was_aborted_does_not_forget_stream_time() {
-    let mut world = World::new(Executor::new(1), &[("news", 1), ("words", 1)]);
-    world.write("words", 0, "k", 100);
-    let settings = world.settings("a");
-    let instance = world.start_app(settings, vec![factory(Both::default)]);
-    world.drain(&instance);
-    assert_eq!(world.stop(&instance), Ok(()));
-    let settings = world.settings("a");
-    let instance = world.start_app(settings, vec![factory(Both::default)]);
-
+/// Somebody aborts a transaction with a word in it.
+fn abort(world: &mut World) {
     let cluster = world.cluster.connect();
     let options = ProducerOptions {
         transactional_id: Some("somebody".into()),
@@ -65,6 +57,20 @@ fn f14_passing_over_what_was_aborted_does_not_forget_stream_time() {
         producer.flush().await.unwrap();
         producer.abort().await.unwrap();
     });
+}
+
+#[test]
+fn f14_passing_over_what_was_aborted_does_not_forget_stream_time() {
+    let mut world = World::new(Executor::new(1), &[("news", 1), ("words", 1)]);
+    world.write("words", 0, "k", 100);
+    let settings = world.settings("a");
+    let instance = world.start_app(settings, vec![factory(Both::default)]);
+    world.drain(&instance);
+    assert_eq!(world.stop(&instance), Ok(()));
+    let settings = world.settings("a");
+    let instance = world.start_app(settings, vec![factory(Both::default)]);
+
+    abort(&mut world);
     // Record and marker are passed over, and that is committed.
     world.drain(&instance);
     assert_eq!(world.stop(&instance), Ok(()));
@@ -76,6 +82,61 @@ fn f14_passing_over_what_was_aborted_does_not_forget_stream_time() {
         committed.metadata.starts_with("v1 100 "),
         "stream time: {committed:?}"
     );
+}
+
+/// Counts words, and how often its timer has fired.
+#[derive(Default)]
+struct Ticks {
+    totals: Table<String, i64>,
+}
+
+impl Processor for Ticks {
+    fn declare(&mut self, to: &mut dyn Declare) {
+        to.input(0, &NEWS, Start::Earliest);
+        to.input(1, &WORDS, Start::Earliest);
+        to.store("totals", StoreOptions::default(), &mut self.totals);
+        to.every(0, Duration::from_secs(1), TimerClock::Wall);
+    }
+
+    async fn process(&mut self, _: &mut Context<'_>, _: &Record<'_>) -> Result<()> {
+        *self.totals.entry("k")?.or_default() += 1;
+        Ok(())
+    }
+
+    async fn punctuate(&mut self, _: &mut Context<'_>, _: Timer, _: Timestamp) -> Result<()> {
+        *self.totals.entry("timer")?.or_default() += 1;
+        Ok(())
+    }
+}
+
+/// The broker may have deleted by then what was passed over.
+#[test]
+fn f14_what_was_passed_over_stays_so_while_a_record_waits() {
+    let mut world = World::new(Executor::new(1), &[("news", 1), ("words", 1)]);
+    let mut settings = world.settings("a");
+    settings.task.max_task_idle = Duration::from_secs(3600);
+    let instance = world.start_app(settings, vec![factory(Ticks::default)]);
+    let next = |world: &World, topic: &str| {
+        let offsets = world.cluster.offsets(APP);
+        let of = offsets.iter().find(|(place, _)| &*place.topic == topic);
+        of.map(|(_, committed)| committed.next.get())
+    };
+    world.write("words", 0, "k", 100);
+    world.write("news", 0, "k", 200);
+    world.until("the word is committed", |world| next(world, "words") == Some(1));
+    abort(&mut world);
+    world.until("the rest is passed over", |world| next(world, "words") == Some(3));
+    // The news is older; and then there may come more that is.
+    world.write("words", 0, "k", 300);
+    world.until("the news is committed", |world| next(world, "news") == Some(1));
+    assert_eq!(next(&world, "words"), Some(3));
+    let then = world.clock().now();
+    world.until("the timer has fired", |world| {
+        world.since(then) > Duration::from_secs(3)
+    });
+    assert_eq!(next(&world, "words"), Some(3));
+    assert_eq!(world.stop(&instance), Ok(()));
+    assert_eq!(next(&world, "words"), Some(3));
 }
 
 /// Files below `directory` that this process has open.
