@@ -433,8 +433,10 @@ impl Owner {
             },
             Event::Revoked(partitions, token) => {
                 self.supervisor.clock.happens(passages::WANTED_BACK);
-                let token = Token::new(token);
                 let tenures = self.tasks.taken(&partitions);
+                #[cfg(test)]
+                let token = self.witnessed(token, tenures.clone());
+                let token = Token::new(token);
                 let tasks = tenures.iter().map(|tenure| tenure.task);
                 tracing::info!(tasks = listed(tasks), "wanted back");
                 for tenure in tenures {
@@ -460,6 +462,20 @@ impl Owner {
             }
         }
         false
+    }
+
+    /// Simulated trials judge at which moment it is released.
+    #[cfg(test)]
+    fn witnessed(
+        &self,
+        token: crate::cluster::RevokeToken,
+        tenures: Vec<Tenure>,
+    ) -> crate::cluster::RevokeToken {
+        let board = self.supervisor.board.clone();
+        crate::cluster::RevokeToken::new(token.deadline, move || {
+            board.released(&tenures);
+            drop(token);
+        })
     }
 
     fn membership_fails(&mut self, error: &ClusterError) {

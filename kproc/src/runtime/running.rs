@@ -37,6 +37,12 @@ pub struct Running {
 }
 
 impl Running {
+    /// A task whose partition was released while somebody still had it.
+    #[cfg(test)]
+    pub(super) fn released_early(&self) -> Option<crate::TaskId> {
+        self.supervisor.board.released_early()
+    }
+
     /// What it is doing.
     pub fn status(&self) -> Status {
         self.supervisor.board.status()

@@ -135,6 +135,9 @@ pub(super) struct Board {
     pub(super) pulses: Vec<Pulse>,
     /// How to have the tasks of each worker rest.
     pub(super) rests: Vec<Rests>,
+    /// The first task whose partition was released while somebody still had it.
+    #[cfg(test)]
+    released_early: Mutex<Option<TaskId>>,
 }
 
 impl Board {
@@ -156,6 +159,8 @@ impl Board {
             given_up: AtomicBool::new(false),
             pulses: (0..workers).map(|_| Pulse::default()).collect(),
             rests: (0..workers).map(|_| Rests::default()).collect(),
+            #[cfg(test)]
+            released_early: Mutex::default(),
         }
     }
 
@@ -232,6 +237,22 @@ impl Board {
         if inner.tasks.contains_key(&tenure) {
             inner.held.insert(tenure, token);
         }
+    }
+
+    /// The partitions of these tasks are released, and so they must be gone.
+    #[cfg(test)]
+    pub(super) fn released(&self, tenures: &[Tenure]) {
+        let inner = self.lock();
+        let early = tenures.iter().find(|tenure| inner.tasks.contains_key(tenure));
+        if let Some(tenure) = early.filter(|_| !self.is_given_up()) {
+            self.released_early.lock().unwrap().get_or_insert(tenure.task);
+        }
+    }
+
+    /// A task whose partition was released while somebody still had it.
+    #[cfg(test)]
+    pub(super) fn released_early(&self) -> Option<TaskId> {
+        *self.released_early.lock().unwrap()
     }
 
     /// The ownership of a task ends by then.

@@ -11,7 +11,7 @@ use super::{
     workload::{End, Judge, Mode, Seen, Stand, Verdict, Workload, Write},
 };
 use crate::{
-    Context, Processor, Record, Result, Table, Timestamp, Topic,
+    Context, Offset, Processor, Record, Result, Table, Timestamp, Topic, TopicPartition,
     engine::{Factory, factory},
     processor::{Declare, Start, StoreOptions},
 };
@@ -64,13 +64,18 @@ impl Workload for Counter {
     }
 
     fn judge(&self, mode: Mode, input: &[Write]) -> Box<dyn Judge> {
-        let mut due = BTreeMap::new();
+        let (mut due, mut ends) = (BTreeMap::new(), BTreeMap::<u32, u64>::new());
+        let mut offsets = BTreeMap::<String, Vec<Offset>>::new();
         for write in input {
             *due.entry(write.key()).or_default() += 1;
+            let end = ends.entry(write.partition).or_default();
+            offsets.entry(write.key()).or_default().push(Offset::new(*end));
+            *end += 1;
         }
         Box::new(Model {
             mode,
             due,
+            offsets,
             sent: BTreeMap::new(),
             kept: BTreeMap::new(),
         })
@@ -128,6 +133,8 @@ struct Model {
     mode: Mode,
     /// How many records of each key there are.
     due: BTreeMap<String, i64>,
+    /// Where the records of each key are.
+    offsets: BTreeMap<String, Vec<Offset>>,
     /// Of each key, how often each number was answered.
     sent: BTreeMap<String, Vec<u32>>,
     /// Of each key, the least number that its next changelog record can have.
@@ -141,6 +148,7 @@ impl Judge for Model {
         match &*seen.place.topic {
             "counts" => self.sent(&key, value.as_deref()),
             CHANGELOG if self.mode == Mode::ExactlyOnce => self.kept(key, value.as_deref()),
+            CHANGELOG => self.kept_after_all(&key, value.as_deref(), seen),
             _ => Ok(()),
         }
     }
@@ -193,6 +201,22 @@ impl Model {
         }
         times.resize(times.len().max(number as usize + 1), 0);
         times[number as usize] += 1;
+        Ok(())
+    }
+
+    /// At least once: nothing older is written over what is committed, for nobody would count again what came between.
+    fn kept_after_all(&self, key: &str, value: Option<&str>, seen: &Seen<'_>) -> Verdict {
+        let Some((_, number)) = value.map(parse).filter(|_| !seen.may_be_late) else {
+            return Ok(());
+        };
+        let words = TopicPartition::new(WORDS.name(), seen.place.partition);
+        let committed = seen.committed.get(&words).copied().unwrap_or(Offset::ZERO);
+        let next = self.offsets.get(key).and_then(|all| all.get(number as usize + 1));
+        if next.is_some_and(|next| *next < committed) {
+            return Err(format!(
+                "{key}: {value:?} is kept, although the record after that is committed"
+            ));
+        }
         Ok(())
     }
 

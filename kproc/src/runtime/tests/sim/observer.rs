@@ -18,6 +18,8 @@ pub(super) struct Observer {
     logs: BTreeMap<TopicPartition, Vec<Row>>,
     /// Whether changelogs were compacted.
     pub(super) compacted: bool,
+    /// Whether records may have come late.
+    pub(super) late: bool,
     /// What the group had committed.
     offsets: BTreeMap<TopicPartition, Offset>,
 }
@@ -38,6 +40,7 @@ impl Observer {
             next: BTreeMap::new(),
             logs: BTreeMap::new(),
             compacted: false,
+            late: false,
             offsets: BTreeMap::new(),
         }
     }
@@ -54,7 +57,15 @@ impl Observer {
             let (rows, next) = read(cluster, &place, from)?;
             let log = self.logs.entry(place.clone()).or_default();
             for row in rows {
-                let seen = row.seen(&place);
+                let seen = Seen {
+                    place: &place,
+                    offset: row.offset,
+                    timestamp: row.timestamp,
+                    key: row.key.as_deref(),
+                    value: row.value.as_deref(),
+                    committed: &self.offsets,
+                    may_be_late: self.late,
+                };
                 judge.seen(&seen).map_err(|wrong| format!("{seen}: {wrong}"))?;
                 log.push(row);
             }
@@ -126,18 +137,6 @@ impl Observer {
         changelogs
             .map(|place| (place.clone(), self.table(place, Offset::new(u64::MAX))))
             .collect()
-    }
-}
-
-impl Row {
-    fn seen<'s>(&'s self, place: &'s TopicPartition) -> Seen<'s> {
-        Seen {
-            place,
-            offset: self.offset,
-            timestamp: self.timestamp,
-            key: self.key.as_deref(),
-            value: self.value.as_deref(),
-        }
     }
 }
 

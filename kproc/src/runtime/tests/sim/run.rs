@@ -103,7 +103,6 @@ pub(super) fn run_on(executor: Executor, trial: &Trial) -> Course {
         observer: Observer::new(),
         clean: true,
         zombies: false,
-        late: false,
         damages: 0,
         lost: Vec::new(),
         asked: 0,
@@ -157,8 +156,6 @@ struct Run {
     clean: bool,
     /// Instances may have gone on with partitions that others have.
     zombies: bool,
-    /// Records may have come late.
-    late: bool,
     /// How many instances have ended over a value that is not what was written.
     damages: u32,
     /// The offsets that the group has lost.
@@ -219,7 +216,7 @@ impl Run {
         self.clean &= kind.is_clean();
         self.zombies |= kind.makes_zombies();
         self.observer.compacted |= kind.compacts();
-        self.late |= kind.delays_records();
+        self.observer.late |= kind.delays_records();
         Some(Happened {
             number,
             kind,
@@ -302,7 +299,7 @@ impl Run {
         while self.step()? {}
         self.observer.look_again(&self.site.world.cluster)?;
         ending::all_is_committed(&self.observer, &plan.input)?;
-        if trial.mode == Mode::ExactlyOnce || !self.late {
+        if trial.mode == Mode::ExactlyOnce || !self.observer.late {
             for (slot, name) in SLOTS.iter().enumerate() {
                 let directory = self.site.directory(slot);
                 ending::state_is_right(&directory, &self.observer, self.site.machine(slot))
@@ -316,7 +313,7 @@ impl Run {
         }
         self.judge.end(&End {
             tables: &self.observer.tables(),
-            had_late_records: self.late,
+            had_late_records: self.observer.late,
         })
     }
 
@@ -369,6 +366,7 @@ impl Run {
         self.site.thaw();
         self.site.supervise();
         let moves = self.site.world.executor.step();
+        self.site.nothing_is_released_early()?;
         self.strike();
         self.observer.look(&self.site.world.cluster, &mut *self.judge)?;
         for line in self.site.diary.since(self.lines) {

@@ -21,7 +21,7 @@ use super::{
     machine::{self, Machine},
     plan::Plan,
     trial::Trial,
-    workload::{Diary, Line, Mode, Stand},
+    workload::{Diary, Line, Mode, Stand, Verdict},
 };
 use crate::{
     Clock, Partition, Policy, Retry, TopicPartition,
@@ -476,6 +476,23 @@ impl Site {
     pub(super) fn lose_state(&mut self, slot: usize) -> bool {
         self.slots[slot].files.clear();
         fs::remove_dir_all(self.directory(slot)).is_ok()
+    }
+
+    /// Nobody gives a partition back while somebody of the same instance still has its task, and may commit it.
+    pub(super) fn nothing_is_released_early(&self) -> Verdict {
+        let up = SLOTS.iter().zip(&self.slots);
+        for (name, slot) in up {
+            let early = slot
+                .instance
+                .as_ref()
+                .and_then(|instance| instance.running.released_early());
+            if let Some(task) = early {
+                return Err(format!(
+                    "{name} has released the partition of task {task} while it still had the task"
+                ));
+            }
+        }
+        Ok(())
     }
 
     /// Whether the cluster, too, takes the instance that processed a record for the owner of its partition.

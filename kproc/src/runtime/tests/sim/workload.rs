@@ -120,6 +120,10 @@ pub(super) struct Seen<'s> {
     pub(super) timestamp: Option<Timestamp>,
     pub(super) key: Option<&'s [u8]>,
     pub(super) value: Option<&'s [u8]>,
+    /// What the group had committed before.
+    pub(super) committed: &'s BTreeMap<TopicPartition, Offset>,
+    /// Records may have been on their way for long: see [`End`].
+    pub(super) may_be_late: bool,
 }
 
 impl fmt::Display for Seen<'_> {
