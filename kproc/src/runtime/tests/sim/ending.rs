@@ -54,21 +54,24 @@ pub(super) fn state_is_right(directory: &Path, observer: &Observer, machine: &Ma
     Ok(())
 }
 
-/// Whether there are states of this partition, and each of them is of the commit that the group has.
+/// Whether there are states of this partition, each of them is of the commit that the group has, and something is in a changelog:
+/// without that, whoever has no such state takes the partition for a new one.
 pub(super) fn is_known_to_states(
     directories: &[PathBuf],
     place: &TopicPartition,
     offset: &CommittedOffset,
 ) -> bool {
     let time = committed::stream_time(&offset.metadata);
-    let mut known = false;
+    let (mut known, mut is_logged) = (false, false);
     for directory in directories {
         for processor in names(directory) {
             let directory = directory.join(processor).join(place.partition.to_string());
-            let Ok(last) = Inspector::open(&directory).map(|state| state.last_commit()) else {
+            let Ok(state) = Inspector::open(&directory) else {
                 continue;
             };
-            for input in last.into_iter().flat_map(|last| last.inputs) {
+            let mut stores = state.stores().into_iter().flatten();
+            is_logged |= stores.any(|store| store.position > Some(Offset::ZERO));
+            for input in state.last_commit().into_iter().flat_map(|last| last.inputs) {
                 if input.topic != *place.topic {
                     continue;
                 }
@@ -79,7 +82,7 @@ pub(super) fn is_known_to_states(
             }
         }
     }
-    known
+    known && is_logged
 }
 
 fn environment_is_right(
