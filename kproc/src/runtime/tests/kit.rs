@@ -52,6 +52,20 @@ impl Diary {
     }
 }
 
+/// Notes what it reads, from now on.
+pub(super) struct FromNow(pub(super) Diary);
+
+impl Processor for FromNow {
+    fn declare(&mut self, to: &mut dyn Declare) {
+        to.input(0, &WORDS, Start::Latest);
+    }
+
+    async fn process(&mut self, _: &mut Context<'_>, record: &Record<'_>) -> Result<()> {
+        self.0.note(0, record.partition, record.offset);
+        Ok(())
+    }
+}
+
 /// What a handler does besides counting.
 pub(super) type Whim = Arc<dyn Fn(&Record<'_>) -> Result<()> + Send + Sync>;
 

@@ -172,20 +172,6 @@ fn c14_a_lost_partition_is_dropped_without_a_commit_and_comes_back() {
     }
 }
 
-/// Reads what comes from now on.
-struct Listens(Diary);
-
-impl Processor for Listens {
-    fn declare(&mut self, to: &mut dyn Declare) {
-        to.input(0, &WORDS, Start::Latest);
-    }
-
-    async fn process(&mut self, _: &mut Context<'_>, record: &Record<'_>) -> Result<()> {
-        self.0.note(0, record.partition, record.offset);
-        Ok(())
-    }
-}
-
 /// The group does not know a member any more that asks for committed offsets: where its task goes on, and where others do.
 #[test]
 fn c14_who_is_no_member_any_more_and_asks_where_to_go_on_joins_anew() {
@@ -201,7 +187,7 @@ fn c14_who_is_no_member_any_more_and_asks_where_to_go_on_joins_anew() {
             let script = Script::new(executor.clock().clone(), play);
             let mut world = World::with_driver(executor, script.clone(), &[("words", 1)]);
             let (diary, settings) = (world.diary.clone(), world.settings("a"));
-            let instance = world.start_app(settings, vec![factory(move || Listens(diary.clone()))]);
+            let instance = world.start_app(settings, vec![factory(move || FromNow(diary.clone()))]);
             world.until("it has asked", |_| script.count(Verb::Committed) > question);
             world.executor.advance(Duration::from_millis(300));
             assert!(tasks(&instance).is_empty(), "it does not know where to begin");

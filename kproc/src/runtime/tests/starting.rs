@@ -296,20 +296,6 @@ fn an_offset_that_was_set_beyond_the_end_is_told_as_such() {
     }
 }
 
-/// Notes what it reads, from now on.
-struct FromNow(Diary);
-
-impl Processor for FromNow {
-    fn declare(&mut self, to: &mut dyn Declare) {
-        to.input(0, &WORDS, Start::Latest);
-    }
-
-    async fn process(&mut self, _: &mut Context<'_>, record: &Record<'_>) -> Result<()> {
-        self.0.note(0, record.partition, record.offset);
-        Ok(())
-    }
-}
-
 #[test]
 fn latest_means_the_first_join_and_not_every_start() {
     let mut world = World::new(Executor::new(1), &[("words", 1)]);
