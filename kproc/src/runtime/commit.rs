@@ -149,6 +149,8 @@ impl Worker {
         tasks: &[Tenure],
         deadline: Option<Duration>,
     ) -> Result<Vec<(Tenure, TaskCommit)>, Fault> {
+        let settled = self.away.beside(self.outlet.settle(), deadline).await;
+        settled.ok_or(Fault::Interrupted)?.map_err(Fault::Transaction)?;
         // Of all of them, before anything is handed over: what is learned may send some back.
         for tenure in tasks {
             self.may_produce(*tenure).await?;
@@ -177,11 +179,6 @@ impl Worker {
                 commit.inputs = inputs.into_iter().collect();
                 commit
             });
-            if commit.is_some() {
-                // Not before there is something to commit: without brokers, a stop would wait for it.
-                let settled = self.away.beside(self.outlet.settle(), deadline).await;
-                settled.ok_or(Fault::Interrupted)?.map_err(Fault::Transaction)?;
-            }
             if !task.outbox().is_empty() {
                 // Last, so that little can come between this and the writing.
                 self.confirm(&[*tenure], deadline).await?;

@@ -9,7 +9,7 @@ use crate::{
     Clock, Context, Partition, Processor, Record, Result, Table,
     engine::factory,
     processor::{Declare, Start, StoreOptions},
-    runtime::{RunError, RunState, Running, Transactions},
+    runtime::{RunError, RunState, Running},
     testing::{clock::SimClock, exec::Executor},
 };
 
@@ -203,30 +203,6 @@ fn g03_with_the_cluster_gone_a_stop_keeps_its_deadline() {
             matches!(result, Err(RunError::Deadline { .. })),
             "seed {seed}: {result:?}"
         );
-    }
-}
-
-/// With transactions, too, whatever is still under way: what an earlier producer has left open matters to nobody who has nothing
-/// to commit.
-#[test]
-fn g03_with_the_cluster_gone_from_the_beginning_a_stop_waits_for_no_commit() {
-    for seed in 0..20 {
-        for millis in (0..100).step_by(10) {
-            let mut world = World::counted(seed);
-            let mut settings = world.settings("a");
-            let timeout = Duration::from_secs(60);
-            settings.transactions = Some(Transactions { timeout });
-            let instance = world.start_with(settings, None);
-            world.executor.advance(Duration::from_millis(millis));
-            instance.connection.sever();
-            world.executor.advance(Duration::from_secs(3));
-            instance.running.shutdown(Duration::from_secs(20));
-            assert_eq!(
-                world.wait(&instance),
-                Ok(()),
-                "seed {seed}, gone after {millis} ms"
-            );
-        }
     }
 }
 
