@@ -83,6 +83,11 @@ impl Identity {
     pub(super) fn transactional_id(&self, app: &str, worker: usize) -> String {
         format!("{app}-{}-{worker}", self.name)
     }
+
+    /// The id with which it is tried whether transactions may be made.
+    pub(super) fn trial_id(&self, app: &str) -> String {
+        format!("{app}-{}-trial", self.name)
+    }
 }
 
 /// What the file says: a name, and what tells the file that it was written to from others. Those of former versions have the

@@ -1,7 +1,8 @@
 //! Whether transactions may be made.
 //!
 //! Brokers that are asked for permissions say nothing of this one, nor for how long a transaction may be open. So it is
-//! tried, with an id that is used next.
+//! tried, with an id that no worker has: a stop may leave the request behind, and if it came late, it would end the transactions
+//! of whoever is started next.
 
 use super::{
     super::{error::RunError, identity::Identity, plan::Plan},
@@ -20,7 +21,7 @@ pub(super) async fn check(
 ) -> Result<(), RunError> {
     let Some(identity) = identity else { return Ok(()) };
     let app = &plan.topology.app;
-    let id = identity.transactional_id(app, 0);
+    let id = identity.trial_id(app);
     let transactions = plan.settings.transactions.as_ref();
     let options = ProducerOptions {
         transactional_id: Some(id.clone()),

@@ -54,8 +54,8 @@ pub(super) fn state_is_right(directory: &Path, observer: &Observer, machine: &Ma
     Ok(())
 }
 
-/// Whether there are states of this partition, each of them is of the commit that the group has, and something is in a changelog:
-/// without that, whoever has no such state takes the partition for a new one.
+/// Whether there are states of this partition, each of them is of the commit that the group has, and something is in one of their
+/// changelogs: without that, whoever has no such state takes the partition for a new one.
 pub(super) fn is_known_to_states(
     directories: &[PathBuf],
     place: &TopicPartition,
@@ -69,8 +69,6 @@ pub(super) fn is_known_to_states(
             let Ok(state) = Inspector::open(&directory) else {
                 continue;
             };
-            let mut stores = state.stores().into_iter().flatten();
-            is_logged |= stores.any(|store| store.position > Some(Offset::ZERO));
             for input in state.last_commit().into_iter().flat_map(|last| last.inputs) {
                 if input.topic != *place.topic {
                     continue;
@@ -79,6 +77,9 @@ pub(super) fn is_known_to_states(
                     return false;
                 }
                 known = true;
+                // Of another processor of this partition it would say nothing, for that may be of another task.
+                let mut stores = state.stores().into_iter().flatten();
+                is_logged |= stores.any(|store| store.position > Some(Offset::ZERO));
             }
         }
     }
