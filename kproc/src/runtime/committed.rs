@@ -34,7 +34,7 @@ pub(super) fn encode(stream_time: &str, origin: Option<Origin>, marks: &str) -> 
 
 /// The engine's part of what was committed.
 pub(super) fn stream_time(metadata: &str) -> &str {
-    cut(cut(metadata, STORES).0, TOPIC).0
+    parts(metadata).0
 }
 
 /// Whether something is owed since the last advance of stream time.
@@ -45,31 +45,33 @@ pub(super) fn owes(metadata: &str) -> bool {
 /// Whether a newer version of kproc has written it: it begins as all do that have a stream time, and not all of it is
 /// understood.
 pub(super) fn is_newer(metadata: &str) -> bool {
-    let (front, stores) = cut(metadata, STORES);
-    let (time, origin) = cut(front, TOPIC);
+    let (time, origin, stores) = parts(metadata);
     let understood = stream_time::is_understood(time)
         && origin.is_none_or(|origin| Origin::parse(origin).is_some())
         && stores.is_none_or(|stores| Mark::all_in(stores).is_some());
     stream_time::is_ours(metadata) && !understood
 }
 
-fn cut<'t>(text: &'t str, at: &str) -> (&'t str, Option<&'t str>) {
-    text.split_once(at)
-        .map_or((text, None), |(front, rest)| (front, Some(rest)))
+/// The engine's part, the topic's, and the stores', as far as they are there.
+fn parts(metadata: &str) -> (&str, Option<&str>, Option<&str>) {
+    fn cut<'t>(text: &'t str, at: &str) -> (&'t str, Option<&'t str>) {
+        text.split_once(at)
+            .map_or((text, None), |(front, rest)| (front, Some(rest)))
+    }
+    let (front, stores) = cut(metadata, STORES);
+    let (time, origin) = cut(front, TOPIC);
+    (time, origin, stores)
 }
 
 /// Which topic the offset is of; `None`: that is not told.
 pub(super) fn origin(metadata: &str) -> Option<Origin> {
-    let (time, _) = metadata.split_once(STORES)?;
-    Origin::parse(time.split_once(TOPIC)?.1)
+    let (_, origin, stores) = parts(metadata);
+    Origin::parse(stores.and(origin)?)
 }
 
 /// The stores that there were; none, if that is not told.
 pub(super) fn stores(metadata: &str) -> Vec<Mark> {
-    let marks = metadata
-        .split_once(STORES)
-        .and_then(|(_, marks)| Mark::all_in(marks));
-    marks.unwrap_or_default()
+    parts(metadata).2.and_then(Mark::all_in).unwrap_or_default()
 }
 
 #[cfg(test)]
