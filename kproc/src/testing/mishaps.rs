@@ -92,7 +92,7 @@ impl Mishaps {
 }
 
 /// One of these, by their weights.
-pub(super) fn pick<C: Copy>(chance: u64, choices: &[(u64, C)]) -> Option<C> {
+pub(crate) fn pick<C: Copy>(chance: u64, choices: &[(u64, C)]) -> Option<C> {
     let all: u64 = choices.iter().map(|(weight, _)| weight).sum();
     let mut left = chance.checked_rem(all)?;
     let chosen = choices.iter().find(|(weight, _)| {

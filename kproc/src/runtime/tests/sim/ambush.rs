@@ -17,6 +17,7 @@ use crate::{
     testing::{
         ambush::{self, Snag},
         clock::Coordinator,
+        mishaps,
     },
 };
 
@@ -143,7 +144,7 @@ fn one(number: u64, chance: &mut Chance, calm: bool) -> Ambush {
     let seldom = chance.below(5) < 2;
     Ambush {
         number,
-        place: chance.pick(if seldom { &SELDOM } else { &PLACES[..] }),
+        place: chance.pick(if seldom { &SELDOM } else { PLACES }),
         times,
         after,
         steps: chance.pick(&[0, 0, 0, 1, 2, 5, 15]),
@@ -155,18 +156,10 @@ fn one(number: u64, chance: &mut Chance, calm: bool) -> Ambush {
 }
 
 fn deed(chance: &mut Chance, calm: bool) -> Deed {
-    let all: u64 = DEEDS.iter().map(|(weight, _)| weight).sum();
     loop {
-        let mut choice = chance.below(all);
-        for (weight, make) in DEEDS {
-            if choice < *weight {
-                let deed = make(chance);
-                if !calm || deed.kind.is_clean() {
-                    return deed;
-                }
-                break;
-            }
-            choice -= weight;
+        let deed = mishaps::pick(chance.next(), DEEDS).map(|make| make(chance));
+        if let Some(deed) = deed.filter(|deed| !calm || deed.kind.is_clean()) {
+            return deed;
         }
     }
 }
@@ -208,8 +201,8 @@ pub(super) fn due() -> impl Iterator<Item = (&'static str, &'static str)> {
         .map(|(_, make)| make(any).name())
         .collect();
     // What owes firings is so rare that some of it may be missing by accident.
-    let places = PLACES.into_iter().filter(|place| *place != passages::OWING);
-    places.flat_map(move |place| deeds.clone().into_iter().map(move |deed| (place, deed)))
+    let places = PLACES.iter().filter(|place| **place != passages::OWING);
+    places.flat_map(move |place| deeds.clone().into_iter().map(move |deed| (*place, deed)))
 }
 
 impl fmt::Display for Ambush {

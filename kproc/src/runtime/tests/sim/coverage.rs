@@ -18,7 +18,7 @@ pub(super) const ENOUGH: u64 = 30_000;
 /// What takes some time.
 const LONG: &[&str] = &[COMMIT, STATE_FOLLOWS, RESTORE, FALL_BACK, SETTLEMENT];
 /// What is soon over, and the others.
-const ALL: &[&str] = &passages::ALL;
+const ALL: &[&str] = passages::ALL;
 
 /// What must come up in the middle of what.
 const DUE: &[(&str, &[&str])] = &[

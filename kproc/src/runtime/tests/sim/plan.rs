@@ -56,6 +56,8 @@ impl fmt::Display for Event {
 const EVENTS: u64 = 1;
 const INPUT: u64 = 2;
 const AMBUSHES: u64 = 3;
+/// That offsets are lost.
+pub(super) const OFFSETS: u64 = 4;
 
 /// Events go on for a while after the last record.
 const AFTER_INPUT: Duration = Duration::from_millis(500);

@@ -13,7 +13,7 @@ use super::{
     ending,
     event::{Kind, happen},
     observer::Observer,
-    plan::Plan,
+    plan::{OFFSETS, Plan},
     site::{SLOTS, Site},
     trial::Trial,
     workload::{End, Judge, Mode, Verdict, Write},
@@ -73,8 +73,6 @@ const NEVER: Duration = Duration::from_secs(3600);
 const MOST_DAMAGES: u32 = 200;
 /// What goes on for so long is more than a little.
 const A_LITTLE: Duration = Duration::from_millis(50);
-/// The subject of the chances that offsets are lost.
-const OFFSETS: u64 = 3;
 /// The crew of what a trial itself waits for.
 const JUDGES: Crew = Crew(u64::MAX);
 
@@ -248,9 +246,10 @@ impl Run {
         let Some(comer) = self.site.slot_of(crew) else {
             return;
         };
-        let (slot, kind) = match ambush.deed.whom {
-            Whom::Comer => (comer, ambush.deed.kind),
-            Whom::Other => (SLOTS.len() - 1 - comer, ambush.deed.kind),
+        let kind = ambush.deed.kind;
+        let slot = match ambush.deed.whom {
+            Whom::Comer => comer,
+            Whom::Other => SLOTS.len() - 1 - comer,
         };
         if let Some(happened) = self.happens(kind, slot, ambush.number, || ambush.to_string()) {
             let meeting = (ambush.place, ambush.deed.name());
