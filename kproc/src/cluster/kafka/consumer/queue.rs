@@ -301,8 +301,11 @@ impl SeekJob {
         let list = PartitionList::of([(&self.place, target)]).map_err(invalid)?;
         let stopped = lock(&self.seek).stopped.take();
         if let Some(error) = stopped {
+            // Not while the partition is given back, which would find it half gone; and librdkafka gives no answer any more when it
+            // has left the group.
+            let reassigned = self.end.before(|| client.reassign(&list));
             // The classic protocol cannot: it stays as it was.
-            client.reassign(&list).map_err(|_| error)?;
+            reassigned.unwrap_or(Ok(())).map_err(|_| error)?;
         } else {
             client.seek(&list, SEEK_TIMEOUT)?;
             client.resume(&list);
