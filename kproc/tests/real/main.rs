@@ -21,6 +21,7 @@ mod heartbeats;
 mod kit;
 #[cfg(all(target_os = "linux", target_env = "gnu"))]
 mod leaks;
+mod leaving;
 mod life;
 mod liveness;
 mod memory;

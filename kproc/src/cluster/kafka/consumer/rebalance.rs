@@ -222,8 +222,7 @@ impl Poller {
         }
     }
 
-    /// Partitions are given to us. They are assigned paused, at a place that does not matter: a
-    /// queue's `seek` says where to begin.
+    /// Partitions are given to us.
     fn assign(&mut self, mut list: PartitionList) -> Step {
         self.assigned = true;
         let client = self.client().clone();
@@ -250,14 +249,19 @@ impl Poller {
                 queue: Box::new(queue),
             });
         }
-        client.pause(&list);
-        list.set_offsets(0);
-        client.assign(&list).map_err(|error| self.failed(&error))?;
+        self.accept(&mut list).map_err(|error| self.failed(&error))?;
         self.membership.add(owned);
         if !assignments.is_empty() {
             let _ = self.events.send(Event::Assigned(assignments));
         }
         Ok(())
+    }
+
+    /// Takes them paused, at a place that does not matter: a queue's `seek` says where to begin.
+    fn accept(&self, list: &mut PartitionList) -> std::result::Result<(), NativeError> {
+        self.client().pause(list);
+        list.set_offsets(0);
+        self.client().assign(list)
     }
 
     /// Partitions are wanted back, or gone already.
@@ -320,6 +324,8 @@ impl Poller {
         let mut look = begun + LEAVE_LOOK;
         let what = format!("leaving group `{}`", self.request.group);
         let client = self.client().clone();
+        // What is sent for them from here on is refused.
+        self.membership.remove_all();
         client.close(&self.queue).map_err(|error| failed(&what, &error))?;
         while !client.is_closed() {
             if clock.now() >= begun + LEAVE_TIMEOUT {
@@ -335,14 +341,22 @@ impl Poller {
                     _ => look = clock.now() + LEAVE_LOOK,
                 }
             }
-            if let Some(event) = self.queue.poll(POLL)
-                && event.rebalance() == Some(RebalanceKind::Revoke)
-            {
-                let list = event.partitions();
-                self.revoke(&list).map_err(|Failed(error)| error)?;
+            if let Some(event) = self.queue.poll(POLL) {
+                self.follow(&event).map_err(|error| failed(&what, &error))?;
             }
         }
         Ok(())
+    }
+
+    /// Does what librdkafka waits for before it ends the membership. Nothing else is asked of it: what comes after that end it
+    /// drops, and whoever has asked waits for ever.
+    fn follow(&self, event: &NativeEvent) -> std::result::Result<(), NativeError> {
+        match event.rebalance() {
+            // Given to us before it heard of the leaving: it is wanted back next.
+            Some(RebalanceKind::Assign) => self.accept(&mut event.partitions()),
+            Some(RebalanceKind::Revoke) => self.client().unassign(&event.partitions()),
+            None => Ok(()),
+        }
     }
 
     /// Errors that the consumer tells.
