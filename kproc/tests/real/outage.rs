@@ -88,10 +88,7 @@ fn g03_stops_without_brokers() {
         let mut running = Vec::new();
         for (site, state) in [&idle, &busy].into_iter().zip(&states) {
             site.make_topics(2).await;
-            let app = site.app(state.path()).configure(|settings| {
-                // Of one that cannot leave the next one waits for it. It must not end before the broker does: who is given a
-                // partition anew has something to commit.
-                settings.session_timeout = Duration::from_secs(10);
+            let app = site.app_cut_off(state.path()).configure(|settings| {
                 if site.name == "busy" {
                     settings.commit_interval = Some(Duration::from_secs(600));
                 }
