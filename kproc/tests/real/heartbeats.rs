@@ -4,11 +4,18 @@ use std::time::Duration;
 
 use futures_util::future::{Either, select};
 use kproc::{
-    Clock,
-    cluster::{Assignment, Cluster, Event, JoinRequest, Member},
+    Clock, TopicPartition,
+    cluster::{Assignment, Cluster, Event, JoinRequest, Member, Ownership},
 };
 
-use crate::kit::{PATIENCE, Site, block_on};
+use crate::{
+    broker::{TestBroker, free_ports},
+    kit::{PATIENCE, Site, block_on},
+    proxy::{Proxy, Rule},
+};
+
+/// It has a second address, behind a proxy.
+static BEHIND: TestBroker = TestBroker::new(&[]);
 
 /// A member that takes what it is given, and gives what it is asked for.
 struct Peer {
@@ -31,15 +38,20 @@ impl Peer {
         }
     }
 
+    fn let_go(&mut self, places: &[(TopicPartition, Ownership)]) {
+        self.owned
+            .retain(|it| !places.iter().any(|(_, number)| *number == it.ownership));
+    }
+
     fn take(&mut self, event: Event) {
         match event {
             Event::Assigned(assignments) => self.owned.extend(assignments),
             Event::Revoked(places, token) => {
-                self.owned
-                    .retain(|it| !places.iter().any(|(_, number)| *number == it.ownership));
+                self.let_go(&places);
                 drop(token);
             }
-            other => panic!("{other:?}"),
+            Event::Lost(places) => self.let_go(&places),
+            Event::Failed(error) => panic!("{error}"),
         }
     }
 }
@@ -140,5 +152,37 @@ fn heartbeat_table() {
                 );
             }
         }
+    });
+}
+
+/// What an answer says that comes later than the next heartbeat is lost to librdkafka (2.12), which does not ask for it again: a
+/// member that was to give something back never hears of it. It is thrown out when its time to do so is over, and joins anew.
+#[test]
+fn who_misses_that_something_is_wanted_back_holds_others_up_for_less_than_a_minute() {
+    let (outside, inside) = free_ports().unwrap();
+    let Some(address) = BEHIND.address_behind(outside, inside) else {
+        return;
+    };
+    let proxy = Proxy::start(outside, inside);
+    let (site, behind) = (
+        Site::at(address, "missed"),
+        Site::at(&format!("127.0.0.1:{outside}"), "missed"),
+    );
+    let (session, heartbeat) = (Duration::from_secs(10), Duration::from_millis(300));
+    block_on(async {
+        site.make_topic("keys", 2, &[]).await;
+        let mut lasting = Peer::join(&behind, session, heartbeat);
+        until_first_has(&site, &mut lasting, None, 2).await;
+        proxy.rule(Rule::LateHeartbeats);
+        let mut guest = Peer::join(&site, session, heartbeat);
+        // In one of these answers it is that half of the partitions are wanted back.
+        let pause = site.clock.sleep_until(site.clock.now() + Duration::from_secs(5));
+        let missed = matches!(select(lasting.member.next_event(), pause).await, Either::Right(_));
+        assert!(missed, "it was not");
+        proxy.rule(Rule::Pass);
+        let took = until_first_has(&site, &mut guest, Some(&mut lasting), 1).await;
+        assert!(took < Duration::from_secs(60), "{took:?}");
+        println!("{took:?}");
+        until_first_has(&site, &mut lasting, Some(&mut guest), 1).await;
     });
 }

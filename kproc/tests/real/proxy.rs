@@ -1,5 +1,5 @@
 //! Between an application and a broker: what ends transactions gets lost, on the way there or on the way back; or what asks for
-//! the ends of partitions; or what brokers tell of themselves.
+//! the ends of partitions; or what brokers tell of themselves. Or answers to heartbeats come late.
 
 use std::{
     collections::BTreeMap,
@@ -10,6 +10,7 @@ use std::{
         atomic::{AtomicUsize, Ordering},
     },
     thread,
+    time::Duration,
 };
 
 use crate::metadata;
@@ -20,6 +21,11 @@ const END_TXN: i16 = 26;
 const LIST_OFFSETS: i16 = 2;
 /// And for the one that asks for brokers and topics.
 const METADATA: i16 = 3;
+/// And for the heartbeat of the `consumer` protocol.
+const CONSUMER_GROUP_HEARTBEAT: i16 = 68;
+
+/// How late an answer comes.
+const LATE: Duration = Duration::from_secs(1);
 
 /// What becomes of requests that end a transaction, if nothing else is said. With what is lost its connection is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -33,6 +39,8 @@ pub(crate) enum Rule {
     LosePlaces,
     /// Answers about brokers and topics say that there are no brokers, as those of one do that is just back.
     LoseBrokers,
+    /// Heartbeats are answered late.
+    LateHeartbeats,
 }
 
 /// What becomes of an answer.
@@ -41,6 +49,7 @@ enum Answer {
     Lost,
     /// With this version of the request.
     WithoutBrokers(i16),
+    Late,
 }
 
 /// A proxy that lives as long as the process.
@@ -112,6 +121,7 @@ impl Proxy {
                     }
                     (END_TXN, Rule::LoseAnswers) => Answer::Lost,
                     (METADATA, Rule::LoseBrokers) => Answer::WithoutBrokers(number(2)),
+                    (CONSUMER_GROUP_HEARTBEAT, Rule::LateHeartbeats) => Answer::Late,
                     _ => return true,
                 };
                 marked.lock().unwrap().insert(frame[4..8].to_owned(), answer);
@@ -126,6 +136,10 @@ impl Proxy {
                     Some(Answer::WithoutBrokers(version)) => {
                         *frame = metadata::without_brokers(frame, version);
                         answers.loses();
+                        true
+                    }
+                    Some(Answer::Late) => {
+                        thread::sleep(LATE);
                         true
                     }
                 }

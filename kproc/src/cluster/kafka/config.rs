@@ -97,8 +97,11 @@ const PRODUCER: &[(&str, &str)] = &[
 /// pause: an outage would cost a processor core. The connections are few: there is a thread for each of them anyway.
 const CONNECTED: (&str, &str) = ("enable.sparse.connections", "false");
 
-/// How long a member's rebalance hook may block before librdkafka gives up on it, beyond the time it is given.
-const POLL_MARGIN: Duration = Duration::from_secs(300);
+/// How long a member's rebalance hook may block before librdkafka gives up on it, beyond the time it is given; a session, if that
+/// is longer. For the brokers it is the time to give partitions back (KIP-848). Not much longer than it takes: an answer to a
+/// heartbeat that comes later than the next one is lost to librdkafka (2.12), which does not ask for it again, and so may be
+/// that partitions are wanted back. Others wait for them until the brokers throw the member out, and it joins anew.
+const POLL_MARGIN: Duration = Duration::from_secs(30);
 
 /// The properties of a client.
 pub(super) type Built = Vec<(String, String)>;
