@@ -10,7 +10,7 @@ use kproc::{
 };
 
 use crate::{
-    broker::{TestBroker, free_ports},
+    broker::TestBroker,
     kit::{PATIENCE, Site, block_on, stop},
     proxy::{Proxy, Rule},
 };
@@ -29,12 +29,9 @@ const KEYS: [&str; 2] = ["apple", "plum"];
 /// write alone.
 #[test]
 fn g03_clients_that_were_told_that_there_are_no_brokers_go_on() {
-    let (outside, inside) = free_ports().unwrap();
-    let Some(address) = BEHIND.address_behind(outside, inside) else {
+    let Some((proxy, address, behind)) = Proxy::before(&BEHIND) else {
         return;
     };
-    let proxy = Proxy::start(outside, inside);
-    let behind = format!("127.0.0.1:{outside}");
     let sites = ["least", "exactly"].map(|name| (Site::at(address, name), Site::at(&behind, name)));
     block_on(async {
         let states = [(); 2].map(|()| tempfile::tempdir().unwrap());

@@ -9,7 +9,7 @@ use kproc::{
 };
 
 use crate::{
-    broker::{TestBroker, free_ports},
+    broker::TestBroker,
     kit::{PATIENCE, Site, block_on},
     proxy::{Proxy, Rule},
 };
@@ -159,15 +159,10 @@ fn heartbeat_table() {
 /// member that was to give something back never hears of it. It is thrown out when its time to do so is over, and joins anew.
 #[test]
 fn who_misses_that_something_is_wanted_back_holds_others_up_for_less_than_a_minute() {
-    let (outside, inside) = free_ports().unwrap();
-    let Some(address) = BEHIND.address_behind(outside, inside) else {
+    let Some((proxy, address, behind)) = Proxy::before(&BEHIND) else {
         return;
     };
-    let proxy = Proxy::start(outside, inside);
-    let (site, behind) = (
-        Site::at(address, "missed"),
-        Site::at(&format!("127.0.0.1:{outside}"), "missed"),
-    );
+    let (site, behind) = (Site::at(address, "missed"), Site::at(&behind, "missed"));
     let (session, heartbeat) = (Duration::from_secs(10), Duration::from_millis(300));
     block_on(async {
         site.make_topic("keys", 2, &[]).await;
@@ -175,14 +170,20 @@ fn who_misses_that_something_is_wanted_back_holds_others_up_for_less_than_a_minu
         until_first_has(&site, &mut lasting, None, 2).await;
         proxy.rule(Rule::LateHeartbeats);
         let mut guest = Peer::join(&site, session, heartbeat);
-        // In one of these answers it is that half of the partitions are wanted back.
+        let patience = site.clock.now() + PATIENCE;
+        while site.admin().group_members("missed".into()).await.unwrap().len() < 2 {
+            assert!(site.clock.now() < patience, "the guest does not join");
+            site.pause(Duration::from_millis(50)).await;
+        }
+        // That half of the partitions are wanted back is in one of the next answers.
         let pause = site.clock.sleep_until(site.clock.now() + Duration::from_secs(5));
         let missed = matches!(select(lasting.member.next_event(), pause).await, Either::Right(_));
         assert!(missed, "it was not");
         proxy.rule(Rule::Pass);
         let took = until_first_has(&site, &mut guest, Some(&mut lasting), 1).await;
-        assert!(took < Duration::from_secs(60), "{took:?}");
         println!("{took:?}");
+        assert!(took > Duration::from_secs(5), "it was not missed: {took:?}");
+        assert!(took < Duration::from_secs(60), "{took:?}");
         until_first_has(&site, &mut lasting, Some(&mut guest), 1).await;
     });
 }

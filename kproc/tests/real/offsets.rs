@@ -8,7 +8,7 @@ use kproc::{
 };
 
 use crate::{
-    broker::{TestBroker, free_ports},
+    broker::TestBroker,
     kit::{PATIENCE, Site, block_on, stop},
     proxy::{Proxy, Rule},
 };
@@ -119,13 +119,11 @@ fn d03_a_store_behind_the_start_of_its_changelog_is_rebuilt_from_what_is_left() 
 /// restore would find nothing in it, and count on from nothing.
 #[test]
 fn an_end_that_nobody_has_told_is_no_end() {
-    let (outside, inside) = free_ports().unwrap();
-    let Some(address) = BEHIND.address_behind(outside, inside) else {
+    let Some((proxy, address, behind)) = Proxy::before(&BEHIND) else {
         return;
     };
-    let proxy = Proxy::start(outside, inside);
     let site = Site::at(address, "untold");
-    let behind = Site::at(&format!("127.0.0.1:{outside}"), "untold");
+    let behind = Site::at(&behind, "untold");
     block_on(async {
         site.make_topic("keys", 1, &[]).await;
         site.write(["a", "b"]).await;

@@ -13,7 +13,10 @@ use std::{
     time::Duration,
 };
 
-use crate::metadata;
+use crate::{
+    broker::{TestBroker, free_ports},
+    metadata,
+};
 
 /// Kafka's number for the request that commits or aborts a transaction.
 const END_TXN: i16 = 26;
@@ -62,8 +65,17 @@ pub(crate) struct Proxy {
 }
 
 impl Proxy {
+    /// One in front of a broker that no other test has. Also returns the broker's own address, and the one that leads through the
+    /// proxy. `None` if there is no broker to be had here.
+    pub(crate) fn before(broker: &TestBroker) -> Option<(Self, &str, String)> {
+        let (outside, inside) = free_ports().unwrap();
+        let address = broker.address_behind(outside, inside)?;
+        let proxy = Self::start(outside, inside);
+        Some((proxy, address, format!("127.0.0.1:{outside}")))
+    }
+
     /// Listens at one port, and hands on to the other.
-    pub(crate) fn start(outside: u16, inside: u16) -> Self {
+    fn start(outside: u16, inside: u16) -> Self {
         let proxy = Self {
             rule: Arc::new(Mutex::new(Rule::Pass)),
             lost: Arc::default(),

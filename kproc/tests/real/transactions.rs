@@ -6,7 +6,7 @@ use std::{path::Path, time::Duration};
 use kproc::{Clock, cluster::Watermarks};
 
 use crate::{
-    broker::{TestBroker, counts::number_of, free_ports},
+    broker::{TestBroker, counts::number_of},
     child::Counter,
     exactly_once::up_to,
     kit::{CHANGELOG, PATIENCE, Site, block_on},
@@ -161,14 +161,12 @@ fn brokers_that_restart_in_the_middle_of_commits_cost_nothing() {
 /// transaction holds are waited for by another one, which says so.
 #[test]
 fn e05_e14_the_outcome_of_a_commit_is_asked_for_and_never_assumed() {
-    let (outside, inside) = free_ports().unwrap();
-    let Some(address) = BEHIND.address_behind(outside, inside) else {
+    let Some((proxy, address, behind)) = Proxy::before(&BEHIND) else {
         return;
     };
-    let proxy = Proxy::start(outside, inside);
     let site = Site::at(address, "unknown");
     // Where the processes find the broker.
-    let behind = Site::at(&format!("127.0.0.1:{outside}"), "unknown");
+    let behind = Site::at(&behind, "unknown");
     // The session of one that was killed, of 5 s, is over long before.
     let timeout = Duration::from_secs(20);
     block_on(async {
