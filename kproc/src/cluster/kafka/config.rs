@@ -98,9 +98,10 @@ const PRODUCER: &[(&str, &str)] = &[
 const CONNECTED: (&str, &str) = ("enable.sparse.connections", "false");
 
 /// How long a member's rebalance hook may block before librdkafka gives up on it, beyond the time it is given; a session, if that
-/// is longer. For the brokers it is the time to give partitions back (KIP-848). Not much longer than it takes: an answer to a
-/// heartbeat that comes later than the next one is lost to librdkafka (2.12), which does not ask for it again, and so may be
-/// that partitions are wanted back. Others wait for them until the brokers throw the member out, and it joins anew.
+/// is longer. The brokers give it as much time to hand partitions back (KIP-848, and `JoinGroup` of the classic protocol), so it is
+/// not much longer than that takes: an answer to a heartbeat that comes later than the next one is due is lost to librdkafka
+/// (2.12), which does not ask for it again. If it said that partitions are wanted back, others wait for them until the brokers
+/// throw the member out, and it joins anew.
 const POLL_MARGIN: Duration = Duration::from_secs(30);
 
 /// The properties of a client.
