@@ -3,7 +3,10 @@
 use std::time::Duration;
 
 use futures_util::future::{Either, join_all, select};
-use kproc::{Clock, cluster::Member};
+use kproc::{
+    Clock,
+    cluster::{Cluster, Event, JoinRequest, Member},
+};
 
 use crate::{
     broker::TestBroker,
@@ -16,7 +19,7 @@ static GONE: TestBroker = TestBroker::new(&[]);
 const SOON: Duration = Duration::from_secs(20);
 
 /// Scenario G03: without brokers, librdkafka ends a membership as soon as its partitions are given back, and drops what it
-/// is asked after that.
+/// is asked after that. Whoever asked in the middle of a leaving waited for ever, about once in 36 times: thus so many.
 #[test]
 fn g03_members_leave_without_brokers() {
     const MEMBERS: usize = 30;
@@ -42,24 +45,33 @@ fn g03_members_leave_without_brokers() {
     });
 }
 
-/// librdkafka waits until what it assigns is taken: who leaves instead has left nevertheless, and nobody waits for the end
-/// of its session.
+/// librdkafka waits for an answer to what it assigns, and drops what it is asked after it has left. Who leaves meanwhile has left
+/// nevertheless, and nobody waits for the end of its session.
 #[test]
-fn who_is_to_be_given_partitions_leaves() {
+fn who_leaves_in_the_middle_of_a_rebalance_has_left() {
     const MEMBERS: usize = 5;
     let Some(site) = Site::shared("given") else { return };
     block_on(async {
-        site.make_topics(1).await;
+        for topic in ["keys", "kept"] {
+            site.make_topic(topic, 1, &[]).await;
+        }
         let mut members = Vec::new();
         for number in 0..MEMBERS {
-            members.push(site.member(&format!("given-{number}")).await.0);
+            let request = JoinRequest {
+                topics: ["keys", "kept"].map(|topic| site.topic(topic).into()).to_vec(),
+                ..site.join_request(&format!("given-{number}"))
+            };
+            let mut member = site.cluster.join(request).unwrap();
+            let assigned = member.next_event().await;
+            assert!(matches!(assigned, Event::Assigned(_)), "{assigned:?}");
+            members.push(member);
         }
         // The old one's partition is wanted back, and then the new one's given.
         site.delete_topic("keys").await;
         site.make_topic("keys", 1, &[]).await;
         let leave = |mut member: Box<dyn Member>| async {
             let wanted_back = member.next_event().await;
-            // For the brokers to have it ready.
+            // So that the brokers have the new partition ready to give.
             site.pause(Duration::from_secs(1)).await;
             let left = member.leave().await;
             drop(wanted_back);

@@ -2,14 +2,15 @@
 //!
 //! One thread polls the consumer and runs its rebalances ([`rebalance`]); it blocks while partitions are asked back,
 //! which does not stop heartbeats nor the other partitions. What is owned, and the proof of it, is in
-//! [`membership`], whom all others ask; who waits for something that nobody tells is in [`lookout`]. A second thread does the seeks of [`queue`]s. [`session`] has the
-//! settings of the group.
+//! [`membership`], whom all others ask; who waits for something that nobody tells is in [`lookout`]. A second thread does the
+//! [`seeks`] of [`queue`]s. [`session`] has the settings of the group.
 
 mod group;
 mod lookout;
 mod membership;
 mod queue;
 mod rebalance;
+mod seeks;
 mod session;
 
 use std::{
@@ -22,14 +23,17 @@ use tokio::sync::{
     oneshot,
 };
 
-use self::rebalance::{Control, Poller};
 pub(super) use self::{
     group::{KafkaGroup, committed_offset, list_of},
     membership::Membership,
 };
+use self::{
+    rebalance::{Control, Poller},
+    seeks::Seeks,
+};
 use super::{
     Shared,
-    client_thread::{ClientThread, no_thread},
+    client_thread::no_thread,
     config::Protocol,
     native::{Kind, Queue},
 };
@@ -64,7 +68,7 @@ impl KafkaMember {
             membership,
             control: control.clone(),
             events: sender,
-            seeks: Arc::new(ClientThread::start("kproc-kafka-seek")?),
+            seeks: Arc::new(Seeks::start()?),
             lookout: Arc::default(),
             queue,
             protocol: Protocol::Consumer,

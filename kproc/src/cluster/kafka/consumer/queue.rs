@@ -9,7 +9,6 @@ use std::{
 use super::{
     super::{
         Shared,
-        client_thread::ClientThread,
         error::{failed, forbidden, kind_of},
         log::Log,
         native::{
@@ -20,6 +19,7 @@ use super::{
     lock,
     lookout::Lookout,
     membership::End,
+    seeks::Seeks,
 };
 use crate::{
     batch::Batch,
@@ -40,7 +40,7 @@ pub(super) struct KafkaQueue {
     place: TopicPartition,
     /// The partition's next assignment to this member shares it, perhaps while this object is still here.
     queue: Arc<NativeQueue>,
-    seeks: Arc<ClientThread>,
+    seeks: Arc<Seeks>,
     lookout: Arc<Lookout>,
     shared: Arc<Shared>,
     end: Arc<End>,
@@ -68,7 +68,7 @@ impl KafkaQueue {
     pub(super) fn new(
         place: TopicPartition,
         queue: NativeQueue,
-        seeks: Arc<ClientThread>,
+        seeks: Arc<Seeks>,
         lookout: Arc<Lookout>,
         end: Arc<End>,
         shared: Arc<Shared>,
@@ -217,6 +217,7 @@ impl Queue for KafkaQueue {
             isolation: self.isolation,
             number,
             queue: self.queue.clone(),
+            seeks: self.seeks.clone(),
             end: self.end.clone(),
             seek: self.seek.clone(),
             log: self.shared.config.log.clone(),
@@ -253,6 +254,7 @@ struct SeekJob {
     isolation: Isolation,
     number: u64,
     queue: Arc<NativeQueue>,
+    seeks: Arc<Seeks>,
     end: Arc<End>,
     seek: Arc<Mutex<Seek>>,
     log: Arc<Log>,
@@ -264,7 +266,7 @@ impl SeekJob {
         let mut pause = SEEK_PAUSE;
         while !self.end.has_come() && lock(&self.seek).number == self.number {
             let outcome = match self.step() {
-                // It is not fetched yet: its assignment, or the end of the one before, is still on its way.
+                // It is not fetched yet: its assignment, or the end of the one before, is still on its way. Or a rebalance is.
                 Err(error) if error.code == Code::RD_KAFKA_RESP_ERR__STATE => {
                     std::thread::sleep(SEEK_PAUSE);
                     continue;
@@ -299,13 +301,16 @@ impl SeekJob {
         // meanwhile, half a second later again.
         let target = offset.get() as i64;
         let list = PartitionList::of([(&self.place, target)]).map_err(invalid)?;
-        let stopped = lock(&self.seek).stopped.take();
+        let stopped = lock(&self.seek).stopped.clone();
         if let Some(error) = stopped {
-            // Not while the partition is given back, which would find it half gone; and librdkafka gives no answer any more when it
-            // has left the group.
-            let reassigned = self.end.before(|| client.reassign(&list));
+            // Not after the end, when librdkafka may have left the group, and gives no answer any more.
+            let reassign = || self.end.before(|| client.reassign(&list));
+            let Some(reassigned) = self.seeks.reassign(reassign).flatten() else {
+                return Err(NativeError::of(Code::RD_KAFKA_RESP_ERR__STATE));
+            };
+            lock(&self.seek).stopped = None;
             // The classic protocol cannot: it stays as it was.
-            reassigned.unwrap_or(Ok(())).map_err(|_| error)?;
+            reassigned.map_err(|_| error)?;
         } else {
             client.seek(&list, SEEK_TIMEOUT)?;
             client.resume(&list);

@@ -14,7 +14,6 @@ use tokio::sync::{mpsc::UnboundedSender, oneshot};
 use super::{
     super::{
         Shared,
-        client_thread::ClientThread,
         config::Protocol,
         connect::connect,
         error::{failed, forbidden, kind_of},
@@ -28,6 +27,7 @@ use super::{
     lookout::Lookout,
     membership::{End, Membership, Numbered, next_ownership},
     queue::KafkaQueue,
+    seeks::Seeks,
     session,
 };
 use crate::cluster::{
@@ -126,7 +126,7 @@ pub(super) struct Poller {
     pub(super) membership: Arc<Membership>,
     pub(super) control: Arc<Control>,
     pub(super) events: UnboundedSender<Event>,
-    pub(super) seeks: Arc<ClientThread>,
+    pub(super) seeks: Arc<Seeks>,
     pub(super) lookout: Arc<Lookout>,
     pub(super) queue: Arc<Queue>,
     pub(super) protocol: Protocol,
@@ -205,11 +205,14 @@ impl Poller {
 
     fn serve(&mut self, event: &NativeEvent) -> Step {
         match event.kind() {
-            EventKind::Rebalance => match event.rebalance() {
-                Some(RebalanceKind::Assign) => self.assign(event.partitions()),
-                Some(RebalanceKind::Revoke) => self.revoke(&event.partitions()),
-                None => Ok(()),
-            },
+            EventKind::Rebalance => {
+                let seeks = self.seeks.clone();
+                seeks.rebalance(|| match event.rebalance() {
+                    Some(RebalanceKind::Assign) => self.assign(event.partitions()),
+                    Some(RebalanceKind::Revoke) => self.revoke(&event.partitions()),
+                    None => Ok(()),
+                })
+            }
             EventKind::Error => match event.error() {
                 Some(error) => self.trouble(&error),
                 None => Ok(()),
@@ -222,7 +225,8 @@ impl Poller {
         }
     }
 
-    /// Partitions are given to us.
+    /// Partitions are given to us. They are assigned paused, at a place that does not matter: a
+    /// queue's `seek` says where to begin.
     fn assign(&mut self, mut list: PartitionList) -> Step {
         self.assigned = true;
         let client = self.client().clone();
@@ -249,19 +253,14 @@ impl Poller {
                 queue: Box::new(queue),
             });
         }
-        self.accept(&mut list).map_err(|error| self.failed(&error))?;
+        client.pause(&list);
+        list.set_offsets(0);
+        client.assign(&list).map_err(|error| self.failed(&error))?;
         self.membership.add(owned);
         if !assignments.is_empty() {
             let _ = self.events.send(Event::Assigned(assignments));
         }
         Ok(())
-    }
-
-    /// Takes them paused, at a place that does not matter: a queue's `seek` says where to begin.
-    fn accept(&self, list: &mut PartitionList) -> std::result::Result<(), NativeError> {
-        self.client().pause(list);
-        list.set_offsets(0);
-        self.client().assign(list)
     }
 
     /// Partitions are wanted back, or gone already.
@@ -324,9 +323,14 @@ impl Poller {
         let mut look = begun + LEAVE_LOOK;
         let what = format!("leaving group `{}`", self.request.group);
         let client = self.client().clone();
+        // What was told before is answered as always: with the classic protocol, librdkafka would not wait for it any more.
+        while let Some(event) = self.queue.poll(0) {
+            self.serve(&event).map_err(|Failed(error)| error)?;
+        }
         // What is sent for them from here on is refused.
         self.membership.remove_all();
         client.close(&self.queue).map_err(|error| failed(&what, &error))?;
+        let mut given_back = false;
         while !client.is_closed() {
             if clock.now() >= begun + LEAVE_TIMEOUT {
                 return Err(failed(what, &NativeError::of(Code::RD_KAFKA_RESP_ERR__TIMED_OUT)));
@@ -341,22 +345,18 @@ impl Poller {
                     _ => look = clock.now() + LEAVE_LOOK,
                 }
             }
-            if let Some(event) = self.queue.poll(POLL) {
-                self.follow(&event).map_err(|error| failed(&what, &error))?;
+            // librdkafka waits for an answer, whatever it tells, and gives everything back with it. What comes after that needs
+            // none: by then it may have left the group, and drops what it is asked without an answer, for which one would wait for
+            // ever.
+            if let Some(event) = self.queue.poll(POLL)
+                && event.rebalance().is_some()
+                && !std::mem::replace(&mut given_back, true)
+            {
+                let list = event.partitions();
+                client.unassign(&list).map_err(|error| failed(&what, &error))?;
             }
         }
         Ok(())
-    }
-
-    /// Does what librdkafka waits for before it ends the membership. Nothing else is asked of it: what comes after that end it
-    /// drops, and whoever has asked waits for ever.
-    fn follow(&self, event: &NativeEvent) -> std::result::Result<(), NativeError> {
-        match event.rebalance() {
-            // Given to us before it heard of the leaving: it is wanted back next.
-            Some(RebalanceKind::Assign) => self.accept(&mut event.partitions()),
-            Some(RebalanceKind::Revoke) => self.client().unassign(&event.partitions()),
-            None => Ok(()),
-        }
     }
 
     /// Errors that the consumer tells.
