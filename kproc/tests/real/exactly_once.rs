@@ -302,7 +302,8 @@ fn e12_lag_is_zero_behind_markers_and_before_open_transactions() {
         site.make_topics(1).await;
         let state = tempfile::tempdir().unwrap();
         let running = exactly(site.app(state.path()), TIMEOUT).start().unwrap();
-        let group = site.bystander().group();
+        let bystander = site.bystander();
+        let group = bystander.group();
         let keys = |key: &str| site.records("keys", [(key.to_owned(), "-")]);
         let mut producer = site.transactions("e12-input");
         producer.init().await.unwrap();
@@ -339,7 +340,8 @@ fn e13_a_restore_passes_over_aborted_records() {
     block_on(async {
         site.make_topics(1).await;
         site.make_changelog(1).await;
-        let group = site.bystander().group();
+        let bystander = site.bystander();
+        let group = bystander.group();
         let mut producer = site.transactions("e13-changelog");
         producer.init().await.unwrap();
         for count in [Some(7_u64), None, Some(8), None] {
